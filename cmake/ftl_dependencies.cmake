@@ -1,0 +1,21 @@
+# What the library is linked with. Those that have no CMake package of their own on both Debians are found by pkg-config.
+# ftlfeedConfig.cmake.in repeats this list for those who link us: keep the two alike.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libpqxx REQUIRED IMPORTED_TARGET "libpqxx>=6.4")
+pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
+pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+find_package(Threads REQUIRED)
+find_package(CURL REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(fmt REQUIRED)
+find_package(spdlog REQUIRED)
+find_package(prometheus-cpp REQUIRED COMPONENTS core)
+
+set(FTL_PRIVATE_LIBRARIES
+  Threads::Threads CURL::libcurl OpenSSL::Crypto OpenSSL::SSL fmt::fmt spdlog::spdlog prometheus-cpp::core
+  PkgConfig::libdeflate PkgConfig::tomlplusplus)
+
+# Headers only, and in none of our own public headers: not passed on to those who link us.
+find_package(RapidJSON REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(cxxopts REQUIRED)
