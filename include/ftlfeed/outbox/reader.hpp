@@ -1,0 +1,78 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <ftlfeed/core/clock.hpp>
+#include <ftlfeed/core/record_ref.hpp>
+#include <ftlfeed/store/session.hpp>
+
+namespace ftlfeed::outbox {
+
+struct OutboxRow {
+    std::int64_t id = 0;
+    core::RecordRef record;
+    core::SystemTime created_at;  ///< Postgres's clock when the row was written, microseconds.
+};
+
+/// Reads the outbox for one consumer: skips no late commit, repeats none, waits for no long transaction elsewhere.
+/// The cursor keeps the snapshot of its last read; a batch is every row visible in the new snapshot and not in the old
+/// one. Source: PgQ's batch_event_sql; docs/outbox.md tells the rules R1 to R15. Threads: confined. Any number of
+/// readers of one consumer may compete; the cursor's row lock keeps them apart.
+class Reader {
+public:
+    struct Options {
+        std::size_t page_rows_max = 500;
+        std::chrono::milliseconds idle_move_interval{10000};  ///< Moves an idle cursor's snapshot this often.
+    };
+    /// Checks the cluster (R7) at construction: make a new Reader with each new session. Throws Failure::permanent
+    /// naming `ftlctl outbox rebase` when the cursor belongs to another cluster, or `ftlctl outbox register` when there
+    /// is none.
+    Reader(store::Session& session, std::string consumer, Options options);
+    Reader(store::Session& session, std::string consumer);
+
+    /// What a batch leads to, in the reader's own transaction: order-free, so that a window may be paged by txid.
+    using Apply = std::function<void(pqxx::transaction_base& tx, std::span<const OutboxRow> rows)>;
+
+    /// Reads at most one page and applies it; commits both together. Returns the rows read; 0 = caught up.
+    std::size_t read_page(const Apply& apply);
+
+private:
+    store::Session& session_;
+    std::string consumer_;
+    Options options_;
+    core::SteadyTime next_idle_move_{};
+};
+
+/// Makes a cursor that starts now. Returns false when it exists.
+bool register_consumer(store::Session& session, const std::string& consumer);
+bool unregister_consumer(store::Session& session, const std::string& consumer);
+
+struct ConsumerStatus {
+    std::string consumer;
+    std::int64_t rows_behind = 0;  ///< Committed rows that it has not read; counted up to 100,000.
+    double oldest_unread_seconds = 0;
+    bool is_foreign = false;  ///< Belongs to another cluster: needs a rebase.
+};
+struct Status {
+    std::int64_t rows = 0;
+    std::vector<ConsumerStatus> consumers;
+    /// Transactions (open or prepared) older than a minute that hold vacuum back: named, since people must end them.
+    std::vector<std::string> old_transactions;
+};
+[[nodiscard]] Status status(store::Session& session);
+
+/// After a restore into another cluster: marks every file dirty (`feed_dirty`), sets every cursor to now and this
+/// cluster. Exact, since consumers are order-free and unchanged files send nothing. Returns the files marked.
+std::int64_t rebase(store::Session& session);
+
+/// Deletes rows that no cursor and no running build (`feed_dirty.claim_xmin`) can still need; never by age. At most
+/// `rows_max` a call. Returns how many.
+std::int64_t trim(store::Session& session, std::size_t rows_max = 10000);
+
+}  // namespace ftlfeed::outbox

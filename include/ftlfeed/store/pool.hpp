@@ -1,0 +1,47 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include <ftlfeed/store/session.hpp>
+
+namespace ftlfeed::store {
+
+/// Sessions that several threads share, each leased to one at a time. Threads: thread-safe.
+class Pool {
+public:
+    /// Opens nothing yet; at most `sessions_max` at once.
+    Pool(ConnectionSettings settings, std::size_t sessions_max);
+    ~Pool();
+    Pool(const Pool&) = delete;
+    Pool& operator=(const Pool&) = delete;
+
+    /// A session on loan. Given back at the end with its advisory locks released; a broken one is thrown away.
+    class Loan {
+    public:
+        ~Loan();
+        Loan(Loan&&) noexcept;
+        Loan& operator=(Loan&&) = delete;
+        Session* operator->() const { return session_.get(); }
+        Session& operator*() const { return *session_; }
+
+    private:
+        friend class Pool;
+        Loan(Pool& pool, std::unique_ptr<Session> session);
+        Pool* pool_;
+        std::unique_ptr<Session> session_;
+    };
+
+    /// Waits for a free place until `wait_max`, then throws Failure::unavailable. Connects when no idle session is
+    /// left.
+    [[nodiscard]] Loan borrow(std::chrono::milliseconds wait_max = std::chrono::seconds(10));
+    [[nodiscard]] const ConnectionSettings& settings() const;
+
+private:
+    struct State;
+    void give_back(std::unique_ptr<Session> session);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace ftlfeed::store

@@ -1,0 +1,2 @@
+DROP FUNCTION IF EXISTS ftl_touch(text, text, text);
+DROP TABLE IF EXISTS outbox_cursor, outbox;
