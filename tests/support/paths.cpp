@@ -5,13 +5,9 @@
 
 namespace ftl::test {
 
-std::filesystem::path source_dir() {
-    return FTL_SOURCE_DIR;
-}
+std::filesystem::path source_dir() { return FTL_SOURCE_DIR; }
 
-std::filesystem::path binary_dir() {
-    return FTL_BINARY_DIR;
-}
+std::filesystem::path binary_dir() { return FTL_BINARY_DIR; }
 
 std::filesystem::path app(const std::string& name) {
     auto path = binary_dir() / "bin" / name;
