@@ -7,13 +7,13 @@ namespace {
 
 /// Counts the cases that were really run: doctest itself calls a run of none a success.
 struct RunCounter : doctest::IReporter {
-    static inline unsigned private_run = 0;
+    static inline unsigned run_ = 0;
     static inline bool private_was_query = false;
 
     explicit RunCounter(const doctest::ContextOptions& /*options*/) {}
     void report_query(const doctest::QueryData& /*data*/) override { private_was_query = true; }
     void test_run_start() override {}
-    void test_run_end(const doctest::TestRunStats& stats) override { private_run = stats.numTestCasesPassingFilters; }
+    void test_run_end(const doctest::TestRunStats& stats) override { run_ = stats.numTestCasesPassingFilters; }
     void test_case_start(const doctest::TestCaseData& /*data*/) override {}
     void test_case_reenter(const doctest::TestCaseData& /*data*/) override {}
     void test_case_end(const doctest::CurrentTestCaseStats& /*stats*/) override {}
@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
     doctest::Context context(argc, argv);
     const int result = context.run();
     if (RunCounter::private_was_query || context.shouldExit()) return result;
-    if (RunCounter::private_run == 0) {
+    if (RunCounter::run_ == 0) {
         std::fputs("no test case was run: the filter matches none\n", stderr);
         return kExitNothingRun;
     }

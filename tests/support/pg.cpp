@@ -85,8 +85,8 @@ std::string migrated_template(pqxx::connection& server) {
 
 std::string unique_name() {
     static std::atomic<int> count{0};
-    static const unsigned salt = std::random_device{}();
-    return "t_" + std::to_string(getpid()) + "_" + std::to_string(salt) + "_" + std::to_string(++count);
+    static const unsigned kSalt = std::random_device{}();
+    return "t_" + std::to_string(getpid()) + "_" + std::to_string(kSalt) + "_" + std::to_string(++count);
 }
 
 }  // namespace
@@ -99,18 +99,18 @@ std::string server_uri() {
     return uri;
 }
 
-Database::Database(Content content) : private_name(unique_name()) {
+Database::Database(Content content) : name_(unique_name()) {
     pqxx::connection server(server_uri());
     const auto origin = content == Content::kMigrated ? migrated_template(server) : std::string("template0");
-    run(server, "CREATE DATABASE " + private_name + " TEMPLATE " + origin);
-    private_uri = with_database(server_uri(), private_name);
+    run(server, "CREATE DATABASE " + name_ + " TEMPLATE " + origin);
+    uri_ = with_database(server_uri(), name_);
 }
 
 Database::~Database() {
     if (std::getenv("FTL_TEST_PG_DISPOSABLE") != nullptr) return;
     try {
         pqxx::connection server(server_uri());
-        run(server, "DROP DATABASE IF EXISTS " + private_name + " WITH (FORCE)");
+        run(server, "DROP DATABASE IF EXISTS " + name_ + " WITH (FORCE)");
     } catch (const std::exception&) {
         // A test may have ended the server itself; what is left goes with the server's folder.
     }

@@ -21,12 +21,12 @@ public:
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
 
-    [[nodiscard]] const std::string& name() const { return private_name; }
+    [[nodiscard]] const std::string& name() const { return name_; }
 
     /// The libpq URI of this database.
-    [[nodiscard]] const std::string& uri() const { return private_uri; }
+    [[nodiscard]] const std::string& uri() const { return uri_; }
 
-    [[nodiscard]] pqxx::connection connect() const { return pqxx::connection(private_uri); }
+    [[nodiscard]] pqxx::connection connect() const { return pqxx::connection(uri_); }
 
     /// Runs statements outside a transaction block, as psql would; several in one string are one transaction.
     pqxx::result exec(const std::string& sql) const;
@@ -35,8 +35,8 @@ public:
     [[nodiscard]] std::string value(const std::string& sql) const;
 
 private:
-    std::string private_name;
-    std::string private_uri;
+    std::string name_;
+    std::string uri_;
 };
 
 /// The libpq URI of the server's own database, from FTL_TEST_PG. Throws std::runtime_error when that is not set.

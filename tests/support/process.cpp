@@ -117,54 +117,53 @@ ProcessEnd end_of(int status) {
 }  // namespace
 
 Process::Process(const std::vector<std::string>& command, const ProcessOptions& options)
-    : private_pid(start(command, options)) {}
+    : pid_(start(command, options)) {}
 
 Process::~Process() {
-    if (private_pid > 0 && !private_end) kill();
+    if (pid_ > 0 && !end_) kill();
 }
 
-Process::Process(Process&& other) noexcept
-    : private_pid(std::exchange(other.private_pid, -1)), private_end(std::exchange(other.private_end, {})) {}
+Process::Process(Process&& other) noexcept : pid_(std::exchange(other.pid_, -1)), end_(std::exchange(other.end_, {})) {}
 
 Process& Process::operator=(Process&& other) noexcept {
     if (this == &other) return *this;
-    if (private_pid > 0 && !private_end) kill();
-    private_pid = std::exchange(other.private_pid, -1);
-    private_end = std::exchange(other.private_end, {});
+    if (pid_ > 0 && !end_) kill();
+    pid_ = std::exchange(other.pid_, -1);
+    end_ = std::exchange(other.end_, {});
     return *this;
 }
 
 bool Process::is_running() { return !wait(std::chrono::milliseconds(0)); }
 
 void Process::signal(int number) {
-    if (!private_end) ::kill(private_pid, number);
+    if (!end_) ::kill(pid_, number);
 }
 
 std::optional<ProcessEnd> Process::wait(std::chrono::milliseconds limit) {
     (void)wait_until(
         [this] {
-            if (private_end) return true;
+            if (end_) return true;
             int status = 0;
-            if (waitpid(private_pid, &status, WNOHANG) == private_pid) private_end = end_of(status);
-            return private_end.has_value();
+            if (waitpid(pid_, &status, WNOHANG) == pid_) end_ = end_of(status);
+            return end_.has_value();
         },
         limit);
-    return private_end;
+    return end_;
 }
 
 void Process::kill() {
-    if (private_end) return;
+    if (end_) return;
     // The group too: what the program started must not outlive it.
-    ::kill(-private_pid, SIGKILL);
-    ::kill(private_pid, SIGKILL);
+    ::kill(-pid_, SIGKILL);
+    ::kill(pid_, SIGKILL);
     int status = 0;
-    if (waitpid(private_pid, &status, 0) == private_pid) private_end = end_of(status);
+    if (waitpid(pid_, &status, 0) == pid_) end_ = end_of(status);
 }
 
 ProcessEnd Process::terminate(std::chrono::milliseconds limit) {
     signal(SIGTERM);
     if (!wait(limit)) kill();
-    return private_end.value_or(ProcessEnd{});
+    return end_.value_or(ProcessEnd{});
 }
 
 CommandResult run_command(const std::vector<std::string>& command, const ProcessOptions& options,

@@ -47,7 +47,7 @@ public:
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    [[nodiscard]] pid_t pid() const { return private_pid; }
+    [[nodiscard]] pid_t pid() const { return pid_; }
     [[nodiscard]] bool is_running();
 
     /// Sends a signal to the program alone.
@@ -63,8 +63,8 @@ public:
     ProcessEnd terminate(std::chrono::milliseconds limit = kWaitLimitDefault);
 
 private:
-    pid_t private_pid = -1;
-    std::optional<ProcessEnd> private_end;
+    pid_t pid_ = -1;
+    std::optional<ProcessEnd> end_;
 };
 
 /// What a short program said, and its exit code.

@@ -10,24 +10,24 @@ namespace ftl::test {
 /// Threads: confined to one thread.
 class Rng {
 public:
-    explicit Rng(std::uint64_t seed) : private_seed(seed), private_engine(seed) {}
+    explicit Rng(std::uint64_t seed) : seed_(seed), engine_(seed) {}
 
-    [[nodiscard]] std::uint64_t seed() const { return private_seed; }
-    [[nodiscard]] std::mt19937_64& engine() { return private_engine; }
+    [[nodiscard]] std::uint64_t seed() const { return seed_; }
+    [[nodiscard]] std::mt19937_64& engine() { return engine_; }
 
     /// A whole number from `low` to `high`, both included.
     [[nodiscard]] std::int64_t between(std::int64_t low, std::int64_t high) {
-        return std::uniform_int_distribution<std::int64_t>(low, high)(private_engine);
+        return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
     }
 
     /// True in `share` of all calls (0 to 1).
     [[nodiscard]] bool chance(double share) {
-        return std::uniform_real_distribution<double>(0.0, 1.0)(private_engine) < share;
+        return std::uniform_real_distribution<double>(0.0, 1.0)(engine_) < share;
     }
 
 private:
-    std::uint64_t private_seed;
-    std::mt19937_64 private_engine;
+    std::uint64_t seed_;
+    std::mt19937_64 engine_;
 };
 
 /// FTL_SEED if that is set, else a new seed each time.

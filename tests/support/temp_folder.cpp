@@ -12,12 +12,12 @@ namespace ftl::test {
 TempFolder::TempFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "ftl-test-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) throw std::system_error(errno, std::generic_category(), "mkdtemp");
-    private_path = pattern;
+    path_ = pattern;
 }
 
 TempFolder::~TempFolder() {
     std::error_code ignored;  // A destructor cannot tell anyone; what is left is in the system's temporary folder.
-    std::filesystem::remove_all(private_path, ignored);
+    std::filesystem::remove_all(path_, ignored);
 }
 
 std::string read_file(const std::filesystem::path& path) {

@@ -14,15 +14,13 @@ public:
     TempFolder(const TempFolder&) = delete;
     TempFolder& operator=(const TempFolder&) = delete;
 
-    [[nodiscard]] const std::filesystem::path& path() const { return private_path; }
+    [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
     /// The path of `name` in it.
-    [[nodiscard]] std::filesystem::path operator/(const std::filesystem::path& name) const {
-        return private_path / name;
-    }
+    [[nodiscard]] std::filesystem::path operator/(const std::filesystem::path& name) const { return path_ / name; }
 
 private:
-    std::filesystem::path private_path;
+    std::filesystem::path path_;
 };
 
 /// The whole content of a file. Throws std::runtime_error when it cannot be read.
