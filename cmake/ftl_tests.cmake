@@ -10,6 +10,20 @@ if(NOT FTL_PYTHON)
   find_program(FTL_PYTHON NAMES python3 REQUIRED)
 endif()
 
+# What the tsan preset builds: the executables that hold a test labelled threads.
+add_custom_target(ftl_threads_tests)
+
+# Whether one of `sources` is labelled threads: by its name, or by a TEST_SUITE in it.
+function(ftl_has_threads_test result sources)
+  set(${result} NO PARENT_SCOPE)
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" suites REGEX "TEST_SUITE.*threads")
+    if(source MATCHES "_threads_" OR suites)
+      set(${result} YES PARENT_SCOPE)
+    endif()
+  endforeach()
+endfunction()
+
 # Adds one executable for a need of a room. `suffix` is that of its files: `_test`, `_pgtest`, `_nettest` …
 function(ftl_add_test_executable room suffix need libraries)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/tests/${room}/*${suffix}.cpp")
@@ -21,6 +35,10 @@ function(ftl_add_test_executable room suffix need libraries)
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   target_link_libraries(${target} PRIVATE ftl_doctest_main ftl_test_support ${libraries})
   target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}/lib")
+  ftl_has_threads_test(has_threads "${sources}")
+  if(has_threads)
+    add_dependencies(ftl_threads_tests ${target})
+  endif()
   doctest_discover_tests(${target} PROPERTIES TIMEOUT 120)
   # doctest keeps only the first of several labels, so a script sets them when ctest reads the tests.
   set(labels_file "${CMAKE_CURRENT_BINARY_DIR}/${target}_labels.cmake")
@@ -55,6 +73,7 @@ function(ftl_script_test)
   endif()
   add_test(NAME "${arg_NAME}" COMMAND ${arg_COMMAND} WORKING_DIRECTORY "${CMAKE_BINARY_DIR}")
   set_tests_properties("${arg_NAME}" PROPERTIES
-    LABELS "${arg_LABELS}" TIMEOUT "${arg_TIMEOUT}"
+    # The longest begin first.
+    LABELS "${arg_LABELS}" TIMEOUT "${arg_TIMEOUT}" COST "${arg_TIMEOUT}"
     ENVIRONMENT "FTL_SOURCE_DIR=${CMAKE_SOURCE_DIR};FTL_BINARY_DIR=${CMAKE_BINARY_DIR};FTL_PYTHON=${FTL_PYTHON};${arg_ENVIRONMENT}")
 endfunction()

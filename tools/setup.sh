@@ -64,21 +64,22 @@ missing_of() {
 
 # Every service that is started at boot, as the links that make it so.
 enabled_services() {
-    find /etc/systemd/system -type l -path '*.wants/*' 2>/dev/null
+    find /etc/systemd/system -type l \( -path '*.wants/*' -o -path '/etc/systemd/system/*.service' \) 2>/dev/null
     find /etc/rc2.d /etc/rc3.d /etc/rc4.d /etc/rc5.d -name 'S*' 2>/dev/null
 }
 
-# Ends what the installation enabled: maintainer scripts do that whatever policy-rc.d says.
+# Undoes what the installation enabled: maintainer scripts do that whatever policy-rc.d says.
 disable_new_services() {
     local before=$1 link name
     enabled_services | sort | comm -13 <(sort <<<"$before") - | while read -r link; do
-        case $link in
-            /etc/rc?.d/S*)
-                name=$(basename "$link")
-                update-rc.d "${name#S[0-9][0-9]}" disable >&2
-                ;;
-            *) deb-systemd-helper disable "$(basename "$link")" >&2 ;;
-        esac
+        say "not at boot: $link"
+        if [[ $link == /etc/rc?.d/S* ]]; then
+            name=$(basename "$link")
+            update-rc.d "${name#S[0-9][0-9]}" disable >&2
+        else
+            # To disable a unit is to take this link away; update-rc.d may have done so already.
+            rm -f "$link"
+        fi
     done
 }
 
