@@ -2,6 +2,7 @@
 # ftlfeedConfig.cmake.in repeats this list for those who link us: keep the two alike.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libpqxx REQUIRED IMPORTED_TARGET "libpqxx>=6.4")
+pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)
 pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
 find_package(Threads REQUIRED)
@@ -13,7 +14,7 @@ find_package(prometheus-cpp REQUIRED COMPONENTS core)
 
 set(FTL_PRIVATE_LIBRARIES
   Threads::Threads CURL::libcurl OpenSSL::Crypto OpenSSL::SSL fmt::fmt spdlog::spdlog prometheus-cpp::core
-  PkgConfig::libdeflate PkgConfig::tomlplusplus)
+  PkgConfig::libpq PkgConfig::libdeflate PkgConfig::tomlplusplus)
 
 # Headers only, and in none of our own public headers: not passed on to those who link us.
 find_package(RapidJSON REQUIRED)

@@ -18,9 +18,9 @@ public:
     explicit Secret(std::string text) : text_(std::move(text)) {}
     ~Secret();
     Secret(const Secret&) = default;
-    Secret(Secret&&) noexcept = default;
-    Secret& operator=(const Secret&) = default;
-    Secret& operator=(Secret&&) noexcept = default;
+    Secret(Secret&& other) noexcept;
+    /// Takes a copy, so that the old text is wiped whichever way the new one comes.
+    Secret& operator=(Secret other) noexcept;
 
     /// The one way to its text: call it where it leaves the program, and nowhere else.
     [[nodiscard]] const std::string& reveal() const { return text_; }

@@ -51,6 +51,8 @@ private:
     };
     Entry& find(const std::string& key, const std::string& origin);
     void load_file(const std::string& path);
+    void load_environment(const std::map<std::string, std::string>& environment);
+    [[nodiscard]] std::string nearest_variable(const std::string& name) const;
 
     std::vector<Entry> entries_;
 };

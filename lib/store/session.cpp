@@ -1,0 +1,211 @@
+#include <ftlfeed/store/session.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <optional>
+#include <pqxx/connection>
+#include <pqxx/errorhandler>
+#include <pqxx/nontransaction>
+#include <pqxx/result>
+#include <pqxx/transaction>
+#include <pqxx/version>
+#include <thread>
+
+#include <ftlfeed/core/backoff.hpp>
+#include <ftlfeed/core/crash_point.hpp>
+#include <ftlfeed/core/failure.hpp>
+
+#include "store/connection.hpp"
+#include "store/pg_failure.hpp"
+#include "store/watchdog.hpp"
+
+namespace ftlfeed::store {
+
+using core::Failure;
+
+namespace {
+
+constexpr int kTriesMax = 5;
+constexpr std::chrono::milliseconds kRetryFirst{10};
+constexpr std::chrono::milliseconds kRetryMax{500};
+
+using Write = pqxx::transaction<pqxx::read_committed>;
+using Read = pqxx::transaction<pqxx::read_committed, pqxx::readwrite_policy::read_only>;
+using ReadSnapshot = pqxx::transaction<pqxx::repeatable_read, pqxx::readwrite_policy::read_only>;
+
+/// A connection that stays the one that it was: it never comes back by itself, with its locks and settings gone.
+std::unique_ptr<pqxx::connection> connect_once(const ConnectionText& text) {
+    auto connection = std::make_unique<pqxx::connection>(text.text);
+#if PQXX_VERSION_MAJOR < 7
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    // Deprecated because libpqxx 7, which does not reconnect, has no need of it. Version 6 has no other way.
+    connection->inhibit_reactivation(true);
+#pragma GCC diagnostic pop
+#endif
+    return connection;
+}
+
+/// A second handle of a socket, which stays ours whatever libpq does with its own.
+class SocketHandle {
+public:
+    explicit SocketHandle(int socket) : handle_(fcntl(socket, F_DUPFD_CLOEXEC, 0)) {
+        if (handle_ < 0) throw Failure::unavailable("no more file descriptors for a Postgres connection");
+    }
+    ~SocketHandle() { close(handle_); }
+    SocketHandle(const SocketHandle&) = delete;
+    SocketHandle& operator=(const SocketHandle&) = delete;
+    [[nodiscard]] int get() const { return handle_; }
+
+    /// True when the peer has closed, without reading anything.
+    [[nodiscard]] bool is_hung_up() const noexcept {
+        pollfd look{handle_, POLLRDHUP, 0};
+        return poll(&look, 1, 0) > 0 && (look.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+    }
+
+private:
+    int handle_;
+};
+
+}  // namespace
+
+class Session::Impl {
+public:
+    /// When does what a unit of work does take effect? There a lost answer leaves it in doubt.
+    enum class Effect { kNone, kAtCommit, kEachStatement };
+
+    explicit Impl(const ConnectionSettings& settings) : work_limit_(settings.work_limit) {
+        const auto text = connection_text(settings);
+        password_ = text.password;
+        try {
+            connection_ = connect_once(text);
+        } catch (const std::exception& error) {
+            throw pg_failure(error, false, password_).within("connect");
+        }
+        silence_.emplace(*connection_);
+        socket_.emplace(connection_->sock());
+        pid_ = connection_->backendpid();
+        refuse_standby();
+    }
+
+    ~Impl() {
+        // pqxx wants to see its parts go before the connection.
+        silence_.reset();
+        connection_.reset();
+    }
+
+    Impl(const Impl&) = delete;
+    Impl& operator=(const Impl&) = delete;
+
+    /// Runs `work` in a transaction of the kind `Tx`.
+    template <typename Tx>
+    void run(const Work& work, Effect effect) {
+        if (is_broken()) throw Failure::unavailable("Postgres: the connection is lost").with_connection_lost();
+        const SocketWatch watch(socket_->get(), core::Clock::real().steady_now() + work_limit_);
+        try {
+            Tx tx(*connection_);
+            work(tx);
+            tx.commit();
+        } catch (const pqxx::pqxx_exception& error) {
+            throw translated(error.base(), watch.has_fired(), effect);
+        } catch (...) {
+            note_state();
+            throw;
+        }
+        note_state();
+    }
+
+    [[nodiscard]] bool is_broken() const noexcept { return is_broken_ || socket_->is_hung_up(); }
+    [[nodiscard]] int backend_pid() const noexcept { return pid_; }
+
+private:
+    void refuse_standby() {
+        bool in_recovery = false;
+        run<Read>(
+            [&](pqxx::transaction_base& tx) { in_recovery = tx.exec("SELECT pg_is_in_recovery()")[0][0].as<bool>(); },
+            Effect::kNone);
+        if (in_recovery) {
+            throw Failure::unavailable("Postgres: this server is in recovery; the primary is needed")
+                .with_connection_lost();
+        }
+    }
+
+    /// After a call: a connection that ended meanwhile, or is another one than before, is of no use any more.
+    void note_state() noexcept {
+        if (!connection_->is_open() || connection_->backendpid() != pid_) is_broken_ = true;
+    }
+
+    Failure translated(const std::exception& error, bool has_timed_out, Effect effect) {
+        note_state();
+        auto failure = pg_failure(error, !is_broken_, password_);
+        if (failure.connection_lost()) is_broken_ = true;
+        if (has_timed_out) failure = failure.within("no answer within " + std::to_string(work_limit_.count()) + " ms");
+        if (failure.in_doubt() && effect == Effect::kNone) {
+            return Failure::unavailable(failure.what()).with_connection_lost();
+        }
+        // An answer with an SQLSTATE says that the statement failed; no answer at all says nothing.
+        const bool no_answer = failure.connection_lost() && failure.native_code().empty();
+        if (no_answer && effect == Effect::kEachStatement)
+            return Failure::in_doubt(failure.what()).with_connection_lost();
+        return failure;
+    }
+
+    std::chrono::milliseconds work_limit_;
+    std::string password_;
+    std::unique_ptr<pqxx::connection> connection_;
+    std::optional<pqxx::quiet_errorhandler> silence_;  // Without it pqxx prints notices on standard error.
+    std::optional<SocketHandle> socket_;
+    int pid_ = 0;
+    bool is_broken_ = false;
+};
+
+Session::Session(const ConnectionSettings& settings) : impl_(std::make_unique<Impl>(settings)) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+void Session::write(const Work& work) {
+    impl_->run<Write>(work, Impl::Effect::kAtCommit);
+    core::durable_step("store.commit");
+}
+
+void Session::write_retrying(const Work& work) {
+    core::Jitter jitter;
+    for (int attempt = 1;; ++attempt) {
+        try {
+            return write(work);
+        } catch (const Failure& failure) {
+            const bool may_help = failure.native_code() == "40P01" || failure.native_code() == "40001";
+            if (!may_help || failure.connection_lost() || attempt == kTriesMax) throw;
+        }
+        // Those who met in a deadlock come back at different times.
+        std::this_thread::sleep_for(core::full_jitter(attempt, kRetryFirst, kRetryMax, jitter()));
+    }
+}
+
+void Session::read(const Work& work) { impl_->run<Read>(work, Impl::Effect::kNone); }
+
+void Session::read_snapshot(const Work& work) { impl_->run<ReadSnapshot>(work, Impl::Effect::kNone); }
+
+void Session::without_transaction(const Work& work) {
+    impl_->run<pqxx::nontransaction>(work, Impl::Effect::kEachStatement);
+}
+
+bool Session::is_broken() const noexcept { return impl_->is_broken(); }
+
+int Session::backend_pid() const noexcept { return impl_->backend_pid(); }
+
+void Session::unlock_all() noexcept {
+    if (is_broken()) return;
+    try {
+        without_transaction([](pqxx::transaction_base& tx) { tx.exec("SELECT pg_advisory_unlock_all()"); });
+    } catch (const std::exception&) {
+        // Only a lost connection can do this, and with it the locks are gone as well.
+    }
+}
+
+void execute_script(pqxx::transaction_base& tx, const std::string& sql) { tx.exec(sql); }
+
+}  // namespace ftlfeed::store
