@@ -28,10 +28,15 @@ CREATE TABLE IF NOT EXISTS alert (
     raised_at    timestamptz NOT NULL DEFAULT clock_timestamp(),
     last_seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     times        bigint NOT NULL DEFAULT 1,
-    cleared_at   timestamptz
+    cleared_at   timestamptz,
+    -- Sinks keep a snapshot and read what has become visible since: a raise that commits late is not missed.
+    raised_txid  xid8 NOT NULL DEFAULT pg_current_xact_id(),
+    cleared_txid xid8
 );
 -- Raised once: a second raise of the same trouble moves last_seen_at and times only.
 CREATE UNIQUE INDEX IF NOT EXISTS alert_open ON alert (kind, subject) WHERE cleared_at IS NULL;
+CREATE INDEX IF NOT EXISTS alert_raised ON alert (raised_txid);
+CREATE INDEX IF NOT EXISTS alert_cleared ON alert (cleared_txid) WHERE cleared_txid IS NOT NULL;
 
 CREATE TABLE IF NOT EXISTS audit_log (
     id      bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

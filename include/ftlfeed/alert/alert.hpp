@@ -10,6 +10,10 @@
 namespace ftlfeed::alert {
 
 enum class Severity { kInfo, kWarning, kCritical };
+/// As in the table: info, warning, critical.
+[[nodiscard]] const char* severity_name(Severity severity);
+/// Throws core::InvalidInput.
+[[nodiscard]] Severity severity_from(const std::string& name);
 
 /// A trouble that a person should know of. (kind, subject) is its identity: kind is a dotted constant
 /// ("deliver.failing"), subject names the thing ("client/name"). The message may change; it never holds a secret.

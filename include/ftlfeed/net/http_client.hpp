@@ -20,7 +20,7 @@ struct HttpLimits {
 struct HttpResponse {
     int status = 0;
     std::map<std::string, std::string> headers;  ///< Names in lower case; the last one of a name wins.
-    std::string body;                            ///< Decoded (gzip, deflate).
+    std::string body;                            ///< Unpacked when it came as gzip.
 };
 
 /// One keep-alive connection for GETs on a libcurl easy handle. Redirects are not followed, proxies from the
