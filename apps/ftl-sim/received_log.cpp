@@ -1,0 +1,149 @@
+#include "received_log.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <openssl/evp.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+#include "json_writer.hpp"
+
+namespace ftlfeed::sim {
+namespace {
+
+/// Closes on the way out.
+class OpenFile {
+public:
+    explicit OpenFile(const std::string& path) : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)) {}
+    ~OpenFile() {
+        if (file_ >= 0) ::close(file_);
+    }
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    [[nodiscard]] int get() const { return file_; }
+
+private:
+    int file_;
+};
+
+std::runtime_error failure(const std::string& what, const std::string& path) {
+    return std::runtime_error(what + " " + path + ": " + std::strerror(errno));
+}
+
+FileMark mark_of(const struct stat& status) {
+    return {status.st_ino, std::int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec};
+}
+
+std::string hex(const unsigned char* bytes, unsigned count) {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i) text += fmt::format("{:02x}", bytes[i]);
+    return text;
+}
+
+std::string now_text() {
+    const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+    const auto ms = now.time_since_epoch().count();
+    const std::time_t seconds = ms / 1000;
+    std::tm utc{};
+    gmtime_r(&seconds, &utc);
+    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
+                       utc.tm_hour, utc.tm_min, utc.tm_sec, ms % 1000);
+}
+
+}  // namespace
+
+std::optional<FileMark> mark_of(const std::string& path) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+    return mark_of(status);
+}
+
+std::optional<FileRead> read_and_hash(const std::string& path) {
+    const OpenFile file(path);
+    if (file.get() < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return std::nullopt;
+    if (file.get() < 0) throw failure("cannot open", path);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) throw failure("cannot look at", path);
+    if (!S_ISREG(status.st_mode)) return std::nullopt;
+
+    FileRead read{mark_of(status), 0, ""};
+    const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> digest(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+    EVP_DigestInit_ex(digest.get(), EVP_sha256(), nullptr);
+    std::array<char, 65536> chunk;
+    for (;;) {
+        const auto count = ::read(file.get(), chunk.data(), chunk.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) throw failure("cannot read", path);
+        if (count == 0) break;
+        EVP_DigestUpdate(digest.get(), chunk.data(), static_cast<std::size_t>(count));
+        read.bytes += static_cast<std::uint64_t>(count);
+    }
+    std::array<unsigned char, EVP_MAX_MD_SIZE> hash;
+    unsigned size = 0;
+    EVP_DigestFinal_ex(digest.get(), hash.data(), &size);
+    read.sha256 = hex(hash.data(), size);
+    return read;
+}
+
+ReceivedLog::ReceivedLog(const std::string& path)
+    : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+    if (file_ < 0) throw failure("cannot open", path);
+}
+
+ReceivedLog::~ReceivedLog() { ::close(file_); }
+
+void ReceivedLog::renamed_in(const std::string& path, const std::optional<FileRead>& file, const char* note) {
+    JsonWriter json;
+    json.begin_object();
+    json.field("time", now_text());
+    json.field("path", path);
+    json.field("bytes", file ? std::optional(file->bytes) : std::nullopt);
+    json.field("sha256", file ? std::optional(file->sha256) : std::nullopt);
+    if (note) json.field("note", note);
+    json.end_object();
+    append(json.text());
+}
+
+void ReceivedLog::deleted(const std::string& path) {
+    JsonWriter json;
+    json.begin_object();
+    json.field("time", now_text());
+    json.field("path", path);
+    json.field("event", "deleted");
+    json.end_object();
+    append(json.text());
+}
+
+void ReceivedLog::overflow() {
+    JsonWriter json;
+    json.begin_object();
+    json.field("time", now_text());
+    json.field("event", "overflow");
+    json.end_object();
+    append(json.text());
+}
+
+void ReceivedLog::append(const std::string& line) {
+    const auto whole = line + "\n";
+    std::size_t done = 0;
+    while (done < whole.size()) {
+        const auto count = ::write(file_, whole.data() + done, whole.size() - done);
+        if (count < 0 && errno != EINTR) throw failure("cannot write", path_);
+        if (count > 0) done += static_cast<std::size_t>(count);
+    }
+    is_dirty_ = true;
+}
+
+void ReceivedLog::sync() {
+    if (is_dirty_ && ::fsync(file_) != 0) throw failure("cannot sync", path_);
+    is_dirty_ = false;
+}
+
+}  // namespace ftlfeed::sim

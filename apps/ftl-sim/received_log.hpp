@@ -1,0 +1,55 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace ftlfeed::sim {
+
+/// What tells one version of a file from the next without reading it.
+struct FileMark {
+    ino_t inode = 0;
+    std::int64_t changed_ns = 0;  ///< The inode's change time: a rename sets it.
+    friend bool operator==(const FileMark&, const FileMark&) = default;
+};
+
+/// A file as it was read.
+struct FileRead {
+    FileMark mark;
+    std::uint64_t bytes = 0;
+    std::string sha256;  ///< Lower-case hex.
+};
+
+/// None when there is no regular file any more. Throws std::runtime_error when it cannot be read.
+[[nodiscard]] std::optional<FileRead> read_and_hash(const std::string& path);
+[[nodiscard]] std::optional<FileMark> mark_of(const std::string& path);
+
+/// A receiver's log: JSON lines, appended. Threads: confined to one.
+class ReceivedLog {
+public:
+    /// Throws std::runtime_error.
+    explicit ReceivedLog(const std::string& path);
+    ~ReceivedLog();
+    ReceivedLog(const ReceivedLog&) = delete;
+    ReceivedLog& operator=(const ReceivedLog&) = delete;
+
+    /// `{"time","path","bytes","sha256"}`; `note` adds `"note"`. A file that is gone has null for both.
+    void renamed_in(const std::string& path, const std::optional<FileRead>& file, const char* note = nullptr);
+    /// `{"time","path","event":"deleted"}`
+    void deleted(const std::string& path);
+    /// `{"time","event":"overflow"}`: the kernel dropped events; files that changed meanwhile follow, once each.
+    void overflow();
+    /// Until here everything is on the disk. Throws std::runtime_error.
+    void sync();
+
+private:
+    void append(const std::string& line);
+
+    std::string path_;
+    int file_ = -1;
+    bool is_dirty_ = false;
+};
+
+}  // namespace ftlfeed::sim
