@@ -6,14 +6,12 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
 #include <pqxx/nontransaction>
 #include <random>
 #include <stdexcept>
-#include <vector>
 
-#include "support/paths.hpp"
-#include "support/temp_folder.hpp"
+#include <ftlfeed/store/migrator.hpp>
+#include <ftlfeed/store/session.hpp>
 
 namespace ftl::test {
 
@@ -35,21 +33,11 @@ pqxx::result run(pqxx::connection& connection, const std::string& sql) {
     return session.exec(sql);
 }
 
-/// The migrations' files in their order.
-std::vector<std::filesystem::path> migration_files() {
-    std::vector<std::filesystem::path> files;
-    for (const auto& entry : std::filesystem::directory_iterator(source_dir() / "migrations")) {
-        if (entry.path().filename().string().ends_with(".up.sql")) files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
 /// A name that changes with the migrations, so that a server that lives longer never clones an old schema (FNV-1a).
 std::string template_name() {
     std::uint64_t hash = 0xcbf29ce484222325U;
-    for (const auto& file : migration_files()) {
-        for (const char c : file.filename().string() + read_file(file)) {
+    for (const auto& migration : ftlfeed::store::migrations()) {
+        for (const char c : migration.name + migration.up_sql) {
             hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
         }
     }
@@ -61,8 +49,10 @@ bool has_database(pqxx::connection& server, const std::string& name) {
 }
 
 void migrate(const std::string& uri) {
-    pqxx::connection connection(uri);
-    for (const auto& file : migration_files()) run(connection, read_file(file));
+    ftlfeed::store::ConnectionSettings settings;
+    settings.uri = uri;
+    ftlfeed::store::Session session(settings);
+    ftlfeed::store::Migrator(session).up();
 }
 
 /// Makes the template under a name of its own first: one that died half made is never cloned.
