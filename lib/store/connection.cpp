@@ -58,10 +58,13 @@ std::string session_options(const ConnectionSettings& settings) {
 
 }  // namespace
 
+bool has_password(const std::string& uri) { return parse_uri(uri).contains("password"); }
+
 ConnectionText connection_text(const ConnectionSettings& settings) {
     auto values = parse_uri(settings.uri);
     auto& options = values["options"];
     options += (options.empty() ? "" : " ") + session_options(settings);
+    if (!settings.password.is_empty()) values["password"] = settings.password.reveal();
     values["application_name"] = settings.application;
     values["client_encoding"] = "UTF8";
     // libpq counts in whole seconds, and takes less than 2 for 2.

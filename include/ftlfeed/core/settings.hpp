@@ -35,6 +35,8 @@ public:
         std::string key;
         std::string doc;
         std::string default_text;
+        bool takes_list = false;
+        bool is_bool = false;
     };
     /// For --help and for the test that every setting is documented. In order of binding.
     [[nodiscard]] std::vector<Described> describe() const;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <ftlfeed/core/clock.hpp>
+#include <ftlfeed/core/secret.hpp>
 #include <ftlfeed/store/fwd.hpp>
 
 namespace ftlfeed::store {
@@ -13,6 +14,7 @@ namespace ftlfeed::store {
 /// How to reach Postgres. One primary, directly: a transaction pooler in between loses session locks and LISTEN.
 struct ConnectionSettings {
     std::string uri;                      ///< libpq URI or keyword string; may hold a password: never logged.
+    core::Secret password;                ///< Beats the URI's; empty = as the URI says.
     std::string application = "ftlfeed";  ///< Shown in pg_stat_activity.
     std::chrono::milliseconds connect_timeout{5000};
     std::chrono::milliseconds statement_timeout{30000};  ///< The server ends a statement after it.
@@ -21,6 +23,9 @@ struct ConnectionSettings {
     /// A whole unit of work: a watchdog shuts the socket down after it, since libpqxx has no limit of its own.
     std::chrono::milliseconds work_limit{60000};
 };
+
+/// Does this URI or keyword string hold a password? Throws core::InvalidInput when it cannot be read.
+[[nodiscard]] bool has_password(const std::string& uri);
 
 /// One connection to the primary. Owns it. It is thrown away at its first break: libpqxx 6 would reconnect silently,
 /// with the session's advisory locks gone. Threads: confined to one thread at a time. Errors: pqxx's are translated to
