@@ -44,12 +44,13 @@ as_server_user() {
 }
 
 check_passable() {
-    local folder=$1
+    local folder=$1 closed=''
     while [[ $folder != / ]]; do
         folder=$(dirname "$folder")
-        as_server_user test -x "$folder" ||
-            fail "$folder cannot be passed by the servers' user (nobody): choose a DIR below another folder, such as /tmp"
+        as_server_user test -x "$folder" || closed=$folder
     done
+    [[ -z $closed ]] ||
+        fail "$closed cannot be passed by the servers' user (nobody): choose a DIR below another folder, such as /tmp"
 }
 
 # A port that nobody listens on, below the range from which the kernel takes the ports of outgoing connections: a client
