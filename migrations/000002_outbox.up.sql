@@ -11,6 +11,15 @@ CREATE TABLE IF NOT EXISTS outbox (
 );
 CREATE INDEX IF NOT EXISTS outbox_txid_id ON outbox (txid, id);
 
+-- A row that is changed keeps the xid of the transaction that inserted it: readers that are past it would never learn of
+-- the change.
+CREATE OR REPLACE FUNCTION ftl_outbox_insert_only() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    RAISE EXCEPTION 'rows of outbox are never updated' USING HINT = 'Insert another one: SELECT ftl_touch(kind, id, event)';
+END $$;
+CREATE OR REPLACE TRIGGER outbox_insert_only BEFORE UPDATE ON outbox
+    FOR EACH STATEMENT EXECUTE FUNCTION ftl_outbox_insert_only();
+
 -- `snap` is the last completed snapshot; `upto`, `after_txid`, `after_id` are the open window while it is paged.
 CREATE TABLE IF NOT EXISTS outbox_cursor (
     consumer          text PRIMARY KEY,
