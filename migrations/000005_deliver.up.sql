@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS delivery_assignment (
     failures          integer NOT NULL DEFAULT 0,
     next_try          timestamptz,
     last_error        text,
+    refusal_lasts     boolean NOT NULL DEFAULT false,   -- bad login, no rights: no newer version brings the next try forward
     changed_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
     txid              xid8 NOT NULL DEFAULT pg_current_xact_id(),
     UNIQUE (client_id, name),
@@ -82,12 +83,15 @@ CREATE TABLE IF NOT EXISTS delivery_state (
     sending_seq    bigint,
     sending_render bigint,
     sending_since  timestamptz,
-    sending_by     text,
+    sending_by     text,                            -- the process that sends: `holder` of its lease
+    sending_target text,
+    sending_path   text,
     sent_epoch     bigint NOT NULL DEFAULT 0,
     sent_seq       bigint NOT NULL DEFAULT 0,
     sent_render    bigint NOT NULL DEFAULT 0,
     sent_hash      bytea,                           -- sha256 of the bytes that the receiver confirmed
     sent_bytes     bigint,
+    sent_target    text,                            -- the receiver that holds it: transport, host, folder
     sent_path      text,
     receipt        text,
     guarantee      text,
@@ -97,6 +101,7 @@ CREATE TABLE IF NOT EXISTS delivery_state (
     failures       integer NOT NULL DEFAULT 0,      -- of the file itself (content, name, size)
     next_try       timestamptz,
     last_error     text,
+    refusal_lasts  boolean NOT NULL DEFAULT false,
     PRIMARY KEY (assignment_id, doc_key)
 );
 
@@ -125,3 +130,45 @@ CREATE INDEX IF NOT EXISTS delivery_attempt_file ON delivery_attempt (assignment
 -- Proof is unique per (version, occasion).
 CREATE UNIQUE INDEX IF NOT EXISTS delivery_proof ON delivery_attempt (assignment_id, doc_key, epoch, seq, render, occasion)
     WHERE outcome IN ('delivered', 'delivered_equal', 'deleted', 'kept');
+
+-- A change of settings gets a new txid (workers find it whatever the order of commits) and, when it changes where or
+-- under which name files lie, a new render: everything is owed again. What the senders write here is no setting.
+CREATE OR REPLACE FUNCTION delivery_assignment_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    runtime CONSTANT text[] := '{failures,next_try,last_error,refusal_lasts,changed_at,txid}';
+BEGIN
+    IF to_jsonb(NEW) - runtime IS DISTINCT FROM to_jsonb(OLD) - runtime THEN
+        NEW.txid := pg_current_xact_id();
+        NEW.changed_at := clock_timestamp();
+    END IF;
+    IF (NEW.transport, NEW.host, NEW.port, NEW.folder, NEW.name_template)
+       IS DISTINCT FROM (OLD.transport, OLD.host, OLD.port, OLD.folder, OLD.name_template) THEN
+        NEW.render := greatest(NEW.render, OLD.render + 1);
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE OR REPLACE TRIGGER delivery_assignment_changed BEFORE UPDATE ON delivery_assignment
+    FOR EACH ROW EXECUTE FUNCTION delivery_assignment_changed();
+
+-- A client that is switched on or off, or renamed, is a change of all its destinations.
+CREATE OR REPLACE FUNCTION delivery_client_changed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE delivery_assignment SET txid = pg_current_xact_id() WHERE client_id = NEW.id;
+    RETURN NULL;
+END $$;
+CREATE OR REPLACE TRIGGER delivery_client_changed AFTER UPDATE ON delivery_client
+    FOR EACH ROW EXECUTE FUNCTION delivery_client_changed();
+
+-- What every destination that is on is owed: the newest version of each file that it wants, where that is newer than
+-- what is proven. Versions are compared as (epoch, seq, render).
+CREATE OR REPLACE VIEW delivery_owed AS
+SELECT a.id AS assignment_id, c.code AS client, a.name AS destination, d.doc_key,
+       d.epoch, d.seq, a.render, d.changed_at, d.retired_at IS NOT NULL AS is_retired,
+       s.sent_epoch, s.sent_seq, s.sent_render, s.failures, s.next_try, s.last_error
+FROM delivery_assignment a
+JOIN delivery_client c ON c.id = a.client_id AND c.is_on
+JOIN feed_document d ON (a.events IS NULL OR d.event = ANY (a.events))
+                    AND (a.feed_types IS NULL OR d.feed_type = ANY (a.feed_types))
+LEFT JOIN delivery_state s ON s.assignment_id = a.id AND s.doc_key = d.doc_key
+WHERE a.is_on
+  AND (coalesce(s.sent_epoch, 0), coalesce(s.sent_seq, 0), coalesce(s.sent_render, 0)) < (d.epoch, d.seq, a.render);

@@ -1,0 +1,54 @@
+#include <chrono>
+
+#include <ftlfeed/core/failure.hpp>
+#include <ftlfeed/core/text.hpp>
+#include <ftlfeed/deliver/directory_transport.hpp>
+#include <ftlfeed/deliver/dispatcher.hpp>
+#include <ftlfeed/deliver/host_fence.hpp>
+
+namespace ftlfeed::deliver {
+
+using std::chrono::milliseconds;
+
+void bind_settings(core::Settings& settings, DeliverSettings& target) {
+    settings.bind("deliver.enabled", target.is_enabled, "send files to clients' destinations; off: nothing leaves");
+    settings.bind("deliver.worker", target.worker,
+                  "name of this worker's lease; two processes of one name stand by for each other");
+    settings.bind("deliver.poll_interval_ms", target.poll_interval,
+                  "looks for new versions this often though nobody notified", milliseconds(10), milliseconds(10'000));
+    settings.bind("deliver.look_interval_ms", target.look_interval,
+                  "looks for changed settings and dead workers this often", milliseconds(10), milliseconds(60'000));
+    settings.bind("deliver.lease_ttl_ms", target.lease_ttl,
+                  "a worker whose lease did not move for so long is replaced", milliseconds(200),
+                  milliseconds(600'000));
+    settings.bind("deliver.lease_margin_ms", target.lease_margin, "sends end this long before the lease does",
+                  milliseconds(0), milliseconds(60'000));
+    settings.bind("deliver.drain_limit_ms", target.drain_limit, "after a stop, sends under way get this long",
+                  milliseconds(0), milliseconds(600'000));
+    settings.bind("deliver.threads_max", target.threads_max, "sender threads at once, one for each destination at work",
+                  1, 100'000);
+    settings.bind("deliver.sessions_max", target.sessions_max, "Postgres sessions that the senders share", 1, 1'000);
+    settings.bind("deliver.body_cache_bytes", target.body_cache_bytes, "bodies kept for the next destination", 0,
+                  std::int64_t{1} << 40);
+    settings.bind("deliver.allowed_hosts", target.allowed_hosts,
+                  "the fence: hosts, *.names, addresses, blocks, or * for every public address; empty: none");
+    settings.bind("deliver.master_key_file", target.master_key_file,
+                  "file or credential:NAME with the key that opens stored credentials");
+}
+
+TransportFactory built_in_transports(const DeliverSettings& settings, const core::Clock& clock) {
+    const HostFence fence(settings.allowed_hosts);
+    return [fence, &clock](const DestinationSettings& destination) -> std::unique_ptr<Transport> {
+        if (!destination.host.empty() && !fence.may_name(destination.host)) {
+            throw core::InvalidInput("host " + core::json_quoted(core::shorten(destination.host, 200)) +
+                                     " is outside the fence; add it to deliver.allowed_hosts");
+        }
+        if (destination.transport == "directory") {
+            return std::make_unique<DirectoryTransport>(destination.folder, destination.id, clock);
+        }
+        throw core::InvalidInput("transport " + core::json_quoted(core::shorten(destination.transport, 100)) +
+                                 " is not known; this build has: directory");
+    };
+}
+
+}  // namespace ftlfeed::deliver
