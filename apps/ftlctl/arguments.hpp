@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <ftlctl/command.hpp>
+
+namespace ftlctl {
+
+/// The call itself is wrong: an unknown command or option, a missing operand. Exit code 2.
+class UsageError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+/// What stands on the command line after the command's words. A value.
+struct Arguments {
+    std::vector<std::string> operands;
+    std::map<std::string, std::string> options;  ///< A flag's value is empty
+
+    [[nodiscard]] bool has(const std::string& name) const { return options.contains(name); }
+    [[nodiscard]] std::optional<std::string> find(const std::string& name) const;
+};
+
+/// Reads `words` (without the command's own) by what `command` takes. An argument such as `-5000` is an operand: bump
+/// amounts may be negative. Throws UsageError that names the argument and the remedy.
+Arguments parse_arguments(const Command& command, const std::vector<std::string>& words);
+
+/// A whole number, or UsageError that names `what`.
+std::int64_t parse_number(const std::string& what, const std::string& text);
+
+/// `a,b,c`; empty parts are dropped.
+std::vector<std::string> split_list(const std::string& text);
+
+/// `ftlctl event add CODE --season ID …`
+std::string usage_line(const Command& command);
+std::string joined_words(const Command& command);
+
+}  // namespace ftlctl

@@ -1,0 +1,139 @@
+#include <ftlctl/command.hpp>
+
+#include <ftlfeed/core/feed_key.hpp>
+#include <ftlfeed/core/hash.hpp>
+#include <ftlfeed/outbox/touch.hpp>
+#include <ftlfeed/store/value.hpp>
+#include <pqxx/result>
+#include <pqxx/transaction_base>
+
+#include <ftlctl/audit.hpp>
+#include <ftlctl/call.hpp>
+
+namespace ftlctl {
+
+namespace {
+
+using ftlfeed::core::FeedKey;
+using ftlfeed::store::checked;
+
+constexpr std::size_t kBodyBytesMax = 256U * 1024U * 1024U;
+
+NotDone no_file(const std::string& key) {
+    return NotDone("there is no file '" + key + "'; `ftlctl feed list` shows them");
+}
+
+int list(Call& call) {
+    call.session().read([&](pqxx::transaction_base& tx) {
+        call.report().table(
+            "files", tx.exec_params(
+                         "SELECT d.doc_key AS file, d.epoch, d.seq, d.body_bytes AS bytes, "
+                         "to_char(d.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') AS changed_at, "
+                         "d.retired_at IS NOT NULL AS retired, q.doc_key IS NOT NULL AS dirty, "
+                         "coalesce(q.failures, 0) AS failures, q.last_error "
+                         "FROM feed_document d LEFT JOIN feed_dirty q USING (doc_key) "
+                         "WHERE $1 = '' OR d.event = $1 ORDER BY d.doc_key",
+                         checked(call.option_or("event", ""))));
+    });
+    return 0;
+}
+
+int show(Call& call) {
+    const auto key = FeedKey::parse(call.operand(0)).doc_key();
+    std::string body;
+    call.session().read_snapshot([&](pqxx::transaction_base& tx) {
+        const auto rows = tx.exec_params(
+            "SELECT body_gz, content_type, epoch, seq, body_bytes, encode(body_hash, 'hex') AS sha256, "
+            "to_char(changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS changed_at, "
+            "retired_at IS NOT NULL AS retired FROM feed_document WHERE doc_key = $1",
+            key);
+        if (rows.empty()) throw no_file(key);
+        const auto row = rows[0];
+        body = ftlfeed::core::gunzip(ftlfeed::store::from_bytea(row["body_gz"].c_str()), kBodyBytesMax);
+        if (call.flag("body")) return;
+        call.report().fact("file", key);
+        call.report().fact("version", row["epoch"].as<std::string>() + ":" + row["seq"].as<std::string>());
+        call.report().fact("content_type", row["content_type"].as<std::string>());
+        call.report().fact("bytes", row["body_bytes"].as<std::int64_t>());
+        call.report().fact("sha256", row["sha256"].as<std::string>());
+        call.report().fact("changed_at", row["changed_at"].as<std::string>());
+        call.report().fact("retired", row["retired"].as<bool>());
+        call.report().table("reads", tx.exec_params("SELECT record_kind AS kind, record_id AS id FROM feed_dependency "
+                                                    "WHERE doc_key = $1 ORDER BY 1, 2",
+                                                    key));
+        call.report().table(
+            "destinations",
+            tx.exec_params("SELECT c.code || '/' || a.name AS destination, s.sent_epoch || ':' || s.sent_seq || ':' || "
+                           "s.sent_render AS sent, s.sent_path AS path, s.age_ms, s.failures, s.last_error "
+                           "FROM delivery_state s JOIN delivery_assignment a ON a.id = s.assignment_id "
+                           "JOIN delivery_client c ON c.id = a.client_id WHERE s.doc_key = $1 ORDER BY 1",
+                           key));
+    });
+    if (call.flag("body")) call.report().raw(std::move(body));
+    return 0;
+}
+
+// A rebuild is a touch by hand: it stands in the same queue, and a file whose content stays the same sends nothing.
+constexpr auto kMarkDirty =
+    "INSERT INTO feed_dirty AS q (doc_key, first_touch, last_touch, reason) "
+    "SELECT doc_key, clock_timestamp(), clock_timestamp(), 'rebuild' FROM feed_document "
+    "WHERE ($1 <> '' AND doc_key = $1) OR ($2 <> '' AND event = $2) OR ($1 = '' AND $2 = '') ORDER BY doc_key "
+    "ON CONFLICT (doc_key) DO UPDATE SET gen = q.gen + 1, last_touch = greatest(q.last_touch, excluded.last_touch), "
+    "not_before = clock_timestamp(), failures = 0, last_error = NULL";
+
+void touch_events(pqxx::transaction_base& tx, const std::string& event) {
+    const auto rows = tx.exec_params("SELECT code FROM event WHERE $1 = '' OR code = $1 ORDER BY code", checked(event));
+    if (rows.empty() && !event.empty()) throw NotDone("there is no event '" + event + "'");
+    for (const auto& row : rows) {
+        const auto code = row[0].as<std::string>();
+        ftlfeed::outbox::touch(tx, {"event", code, code});
+    }
+}
+
+int rebuild(Call& call) {
+    const auto key = call.operand_if(0) ? FeedKey::parse(call.operand(0)).doc_key() : std::string{};
+    const auto event = call.option_or("event", "");
+    const int ways = (key.empty() ? 0 : 1) + (event.empty() ? 0 : 1) + (call.flag("all") ? 1 : 0);
+    if (ways != 1) throw UsageError("say which: a KEY, --event CODE or --all");
+    const auto subject = !key.empty() ? key : !event.empty() ? event : "all";
+    std::int64_t marked = 0;
+    audited(call, {"feed rebuild", subject, ""}, [&](pqxx::transaction_base& tx) {
+        marked = static_cast<std::int64_t>(tx.exec_params(kMarkDirty, key, checked(event)).affected_rows());
+        if (!key.empty() && marked == 0) throw no_file(key);
+        // The touch has files enumerated again too, so that a file which was never born is found.
+        if (key.empty()) touch_events(tx, event);
+        tx.exec("SELECT pg_notify('ftl_outbox', '')");
+    });
+    call.report().fact("marked", marked);
+    return 0;
+}
+
+}  // namespace
+
+std::vector<Command> feed_commands() {
+    return {
+        {{"feed", "list"},
+         {},
+         "the files with their versions",
+         "Dirty files wait for a build. A failure that repeats is shown with its message.\n\n"
+         "  ftlctl feed list --event wc2026",
+         {{"event", "CODE", "only files of this event"}},
+         list},
+        {{"feed", "show"},
+         {"KEY"},
+         "one file: version, what it reads, who has it",
+         "KEY is EVENT/FEED_TYPE or EVENT/FEED_TYPE/FILTER.\n\n"
+         "  ftlctl feed show wc2026/standings --body | jq .",
+         {{"body", "", "print the file's bytes and nothing else"}},
+         show},
+        {{"feed", "rebuild"},
+         {"[KEY]"},
+         "build files again now",
+         "A file whose content stays the same gets no new version and is not sent again, so this is always safe.\n\n"
+         "  ftlctl feed rebuild wc2026/standings\n  ftlctl feed rebuild --event wc2026",
+         {{"event", "CODE", "every file of this event"}, {"all", "", "every file"}},
+         rebuild},
+    };
+}
+
+}  // namespace ftlctl
