@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <optional>
 
 namespace ftlfeed::sim {
@@ -48,6 +49,7 @@ std::optional<ApiError> refusal(const std::string& path, const Names& plan_lacks
 
 std::variant<Includes, ApiError> parse_includes(std::string_view text, const Names& plan_lacks) {
     Includes includes;
+    std::size_t asked = 0;
     while (!text.empty()) {
         const auto end = text.find(';');
         std::string path(text.substr(0, end));
@@ -55,12 +57,12 @@ std::variant<Includes, ApiError> parse_includes(std::string_view text, const Nam
         if (path.empty()) continue;
         std::transform(path.begin(), path.end(), path.begin(),
                        [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+        if (++asked > kIncludesMax) return ApiError{ApiCode::kQueryComplexity, ""};
         if (const auto error = refusal(path, plan_lacks)) return *error;
         for (auto dot = path.find('.'); dot != std::string::npos; dot = path.find('.', dot + 1)) {
             includes.add(path.substr(0, dot));
         }
         includes.add(path);
-        if (includes.size() > kIncludesMax) return ApiError{ApiCode::kQueryComplexity, ""};
     }
     return includes;
 }

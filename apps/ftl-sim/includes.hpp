@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,7 +14,6 @@ class Includes {
 public:
     [[nodiscard]] bool has(std::string_view path) const { return paths_.find(path) != paths_.end(); }
     void add(const std::string& path) { paths_.insert(path); }
-    [[nodiscard]] std::size_t size() const { return paths_.size(); }
 
 private:
     std::set<std::string, std::less<>> paths_;
