@@ -1,0 +1,340 @@
+#include "capture/fixture_transaction.hpp"
+
+#include <pqxx/result>
+#include <pqxx/transaction_base>
+
+#include <ftlfeed/alert/alert.hpp>
+#include <ftlfeed/capture/bump_ledger.hpp>
+#include <ftlfeed/capture/vocabulary.hpp>
+#include <ftlfeed/core/hash.hpp>
+#include <ftlfeed/core/text.hpp>
+#include <ftlfeed/outbox/touch.hpp>
+#include <ftlfeed/store/value.hpp>
+
+namespace ftlfeed::capture {
+namespace {
+
+std::string home_text(const std::optional<Score>& score) { return score ? std::to_string(score->home) : ""; }
+std::string away_text(const std::optional<Score>& score) { return score ? std::to_string(score->away) : ""; }
+
+std::optional<NamedRef> team_of(const pqxx::row& row, int id_column) {
+    if (row[id_column].is_null()) return std::nullopt;
+    return NamedRef{row[id_column].as<std::int64_t>(), row[id_column + 1].as<std::string>()};
+}
+
+}  // namespace
+
+FixtureTransaction::FixtureTransaction(pqxx::transaction_base& tx, std::string provider, Ingest::Options options,
+                                       const Observation& observation, InsertMode mode)
+    : tx_(tx),
+      provider_(std::move(provider)),
+      options_(options),
+      snapshot_(observation.snapshot),
+      digest_(core::hex(digest(observation.snapshot))),
+      ticket_(observation.ticket),
+      source_(source_name(observation.source)),
+      mode_(mode),
+      directory_(tx, provider_),
+      quarantine_(tx, provider_) {}
+
+StoreResult FixtureTransaction::run() {
+    if (!lock_row() && !insert_row()) {
+        result_.outcome = StoreResult::Outcome::kUnmapped;
+        return result_;
+    }
+    is_newer_ = ticket_ >= row_.ticket;
+    // An incomplete fixture is looked at again: a quarantined payload may have changed where the digest does not see it.
+    if (is_newer_ && row_.digest == digest_ && !row_.is_incomplete) {
+        note_seen();
+        return result_;
+    }
+    fill_in_teams();
+    // An older answer cannot know whether the match went on.
+    is_open_ = is_newer_ ? is_open_for_bumps(row_.is_terminal, row_.state_id, snapshot_.is_terminal, snapshot_.state_id)
+                         : !row_.is_terminal;
+    load_known();
+    load_directory();
+    sides_ = decide_sides(snapshot_, known_sides_);
+    store_events();
+    move_ledger();
+    for (const auto& rejected : snapshot_.rejected) refuse(rejected.id, rejected.raw, rejected.reason);
+    const bool is_changed = update_row() || is_new_row_ || !new_ids_.empty() || !revisions_.empty();
+    directory_.touch_renamed();
+    if (is_changed) {
+        outbox::touch(tx_, {"fixture", std::to_string(snapshot_.id), row_.event_code});
+        if (is_newer_) warn_of_state();
+    }
+    result_.outcome = is_changed ? StoreResult::Outcome::kStored : StoreResult::Outcome::kUnchanged;
+    return result_;
+}
+
+bool FixtureTransaction::lock_row() {
+    const auto rows = tx_.exec_params(
+        R"(SELECT f.id, f.event_id, e.code, f.ticket, coalesce(encode(f.digest, 'hex'), ''), f.is_incomplete,
+                  f.is_terminal, f.state_id, f.row_version, f.settled_at IS NOT NULL,
+                  h.provider_id, h.name, a.provider_id, a.name, f.state
+           FROM fixture f
+           JOIN event e ON e.id = f.event_id
+           LEFT JOIN participant h ON h.id = f.home_id
+           LEFT JOIN participant a ON a.id = f.away_id
+           WHERE f.provider = $1 AND f.provider_id = $2
+           FOR UPDATE OF f)",
+        provider_, snapshot_.id);
+    if (rows.empty()) return false;
+    const auto& row = rows[0];
+    row_.id = row[0].as<std::int64_t>();
+    row_.event_id = row[1].as<std::int64_t>();
+    row_.event_code = row[2].as<std::string>();
+    row_.ticket = row[3].as<std::int64_t>();
+    row_.digest = row[4].as<std::string>();
+    row_.is_incomplete = row[5].as<bool>();
+    row_.is_terminal = row[6].as<bool>();
+    row_.state_id = row[7].as<std::int32_t>();
+    row_.is_known_state = state_meaning(row_.state_id, row[14].as<std::string>()).is_known;
+    row_.row_version = row[8].as<std::int64_t>();
+    row_.is_settled = row[9].as<bool>();
+    row_.home = team_of(row, 10);
+    row_.away = team_of(row, 12);
+    return true;
+}
+
+bool FixtureTransaction::insert_row() {
+    // Another transaction may insert it at this moment: then this waits for it, and locks its row.
+    const auto made = tx_.exec_params(
+        R"(INSERT INTO fixture (provider, provider_id, event_id, state_id, state)
+           SELECT $1, $2, e.id, $4, $5 FROM event e WHERE e.provider = $1 AND e.provider_season_id = $3
+           ON CONFLICT (provider, provider_id) DO NOTHING RETURNING id)",
+        provider_, snapshot_.id, snapshot_.season_id, snapshot_.state_id, store::checked(snapshot_.state));
+    is_new_row_ = !made.empty();
+    return lock_row();
+}
+
+/// A stored fixture does not lose its teams by an answer without them: sides and bumps would be reversed for nothing.
+void FixtureTransaction::fill_in_teams() {
+    if (!snapshot_.home) snapshot_.home = row_.home;
+    if (!snapshot_.away) snapshot_.away = row_.away;
+}
+
+void FixtureTransaction::load_known() {
+    if (is_new_row_) return;
+    const auto rows = tx_.exec_params(
+        R"(SELECT e.provider_event_id, e.id, encode(coalesce(r.content_hash, e.content_hash), 'hex'), e.may_bump,
+                  CASE WHEN r.id IS NULL THEN e.team_side ELSE r.team_side END
+           FROM match_events e
+           LEFT JOIN LATERAL (SELECT id, content_hash, team_side FROM match_event_revision
+                              WHERE match_event_id = e.id ORDER BY id DESC LIMIT 1) r ON true
+           WHERE e.provider = $1 AND e.fixture_id = $2)",
+        provider_, row_.id);
+    for (const auto& row : rows) {
+        const auto id = row[0].as<std::int64_t>();
+        known_[id] = {row[1].as<std::int64_t>(), row[2].as<std::string>(), row[3].as<bool>()};
+        if (!row[4].is_null()) known_sides_[id] = row[4].as<std::string>() == "home" ? Side::kHome : Side::kAway;
+    }
+}
+
+void FixtureTransaction::load_directory() {
+    std::map<std::int64_t, std::string> teams;
+    for (const auto& team : {snapshot_.home, snapshot_.away}) {
+        if (team) teams[team->id] = team->name;
+    }
+    teams_ = directory_.teams(teams, is_newer_);
+
+    std::map<std::int64_t, PlayerEntry> players;
+    const auto add = [&](const std::optional<NamedRef>& player, std::int64_t team_id) {
+        if (!player) return;
+        auto& entry = players[player->id];
+        if (player->name.size() > entry.name.size()) entry.name = player->name;
+        if (entry.team_id == 0) entry.team_id = team_id;
+    };
+    for (const auto& event : snapshot_.events) {
+        // The participant of an own goal may be either team: it does not tell whose player it was.
+        const auto team = event.participant_id && event.type_id != kOwnGoal ? teams_.find(*event.participant_id)
+                                                                            : teams_.end();
+        const auto team_id = team == teams_.end() ? 0 : team->second.id;
+        add(event.player, team_id);
+        add(event.related_player, team_id);
+    }
+    players_ = directory_.players(players, is_newer_);
+}
+
+EventRow FixtureTransaction::event_row(const EventSnapshot& event) const {
+    EventRow row;
+    row.event = &event;
+    if (const auto known = known_.find(event.id); known != known_.end()) {
+        row.match_event_id = known->second.match_event_id;
+    }
+    if (const auto side = sides_.find(event.id); side != sides_.end()) row.team_side = side->second;
+    if (event.participant_id) {
+        if (const auto team = teams_.find(*event.participant_id); team != teams_.end()) {
+            row.participant_id = team->second.id;
+        }
+    }
+    if (event.player) row.player_id = players_.at(event.player->id).id;
+    if (event.related_player) row.assist_player_id = players_.at(event.related_player->id).id;
+    return row;
+}
+
+void FixtureTransaction::store_events() {
+    std::vector<EventRow> fresh;
+    std::vector<EventRow> changed;
+    std::vector<std::string> payload_hashes;
+    for (const auto& event : snapshot_.events) {
+        auto row = event_row(event);
+        const auto known = known_.find(event.id);
+        if (known == known_.end()) {
+            fresh.push_back(row);
+        } else if (is_newer_ && known->second.content_hash != core::hex(content_hash(event, row.team_side))) {
+            changed.push_back(row);
+        } else {
+            continue;
+        }
+        if (row_.is_incomplete) payload_hashes.push_back(core::sha256_hex(event.raw));
+    }
+    // What lies in quarantine is tried again when its payload changes, not with every answer.
+    const auto quarantined = quarantine_.known(payload_hashes);
+    const auto lies_there = [&](const EventRow& row) {
+        if (quarantined.empty() || !quarantined.contains(core::sha256_hex(row.event->raw))) return false;
+        has_refused_ = true;
+        return true;
+    };
+    std::erase_if(fresh, lies_there);
+    std::erase_if(changed, lies_there);
+    insert_new(fresh);
+    insert_changed(changed);
+    result_.events_new = static_cast<int>(new_ids_.size());
+    result_.revisions = static_cast<int>(revisions_.size());
+}
+
+void FixtureTransaction::insert_new(const std::vector<EventRow>& rows) {
+    const RowContext context{provider_, row_.id, source_, ticket_, is_open_};
+    const auto insert = [&](const std::vector<EventRow>& part) {
+        for (const auto id : insert_events(tx_, context, part)) new_ids_.insert(id);
+    };
+    if (mode_ == InsertMode::kWhole) return insert(rows);
+    insert_piecewise(tx_, rows, insert, [&](const EventRow& row, const std::string& reason) {
+        refuse(row.event->id, row.event->raw, reason);
+    });
+}
+
+void FixtureTransaction::insert_changed(const std::vector<EventRow>& rows) {
+    const RowContext context{provider_, row_.id, source_, ticket_, false};
+    const auto insert = [&](const std::vector<EventRow>& part) {
+        revisions_.merge(insert_revisions(tx_, context, part));
+    };
+    if (mode_ == InsertMode::kWhole) return insert(rows);
+    insert_piecewise(tx_, rows, insert, [&](const EventRow& row, const std::string& reason) {
+        refuse(row.event->id, row.event->raw, reason);
+    });
+}
+
+void FixtureTransaction::refuse(std::optional<std::int64_t> event_id, const std::string& payload,
+                                const std::string& reason) {
+    has_refused_ = true;
+    if (quarantine_.keep({snapshot_.id, event_id, payload, reason})) ++result_.quarantined;
+}
+
+/// New bumps until the fixture is over; from then on only reversals, and re-bumps of events that were bumped before.
+bool FixtureTransaction::may_bump_now(std::int64_t provider_event_id, const std::set<std::int64_t>& bumped) const {
+    if (new_ids_.contains(provider_event_id)) return is_open_;
+    const auto known = known_.find(provider_event_id);
+    if (known == known_.end() || !revisions_.contains(provider_event_id)) return false;
+    return known->second.may_bump && (is_open_ || bumped.contains(provider_event_id));
+}
+
+void FixtureTransaction::move_ledger() {
+    std::vector<std::int64_t> changed;
+    for (const auto& [id, revision] : revisions_) changed.push_back(id);
+    if (new_ids_.empty() && changed.empty()) return;
+    BumpLedger ledger(tx_, provider_);
+    const auto rules = ledger.rules(row_.event_id);
+    const auto stored = ledger.stand(row_.id, changed);
+    std::set<std::int64_t> bumped;
+    for (const auto& [key, stand] : stored) bumped.insert(key.provider_event_id);
+
+    std::map<LedgerKey, std::int64_t> wanted;
+    for (const auto& event : snapshot_.events) {
+        if (!may_bump_now(event.id, bumped)) continue;
+        const auto side = sides_.find(event.id);
+        const auto team_side = side == sides_.end() ? std::nullopt : std::optional(side->second);
+        for (const auto& bump : wanted_bumps(snapshot_, event, team_side, rules)) {
+            const auto& rows = bump.instrument.kind == InstrumentRef::Kind::kTeam ? teams_ : players_;
+            wanted[{event.id, rows.at(bump.instrument.provider_id).instrument_id, bump.role}] += bump.micro;
+        }
+    }
+    const auto entries = next_entries(wanted, stored);
+    const bool moves_totals = !row_.is_settled || options_.bump_after_settlement;
+    ledger.append(entries, {row_.id, revisions_, row_.is_settled, moves_totals});
+    result_.ledger_entries = static_cast<int>(entries.size());
+}
+
+/// Returns whether anything that readers see has changed.
+bool FixtureTransaction::update_row() {
+    if (!is_newer_) {
+        result_.is_terminal = row_.is_terminal;
+        result_.is_incomplete = row_.is_incomplete;
+        const auto rows = tx_.exec_params(
+            "UPDATE fixture SET row_version = row_version + 1 WHERE id = $1 RETURNING row_version", row_.id);
+        result_.row_version = rows[0][0].as<std::int64_t>();
+        return false;
+    }
+    const bool is_incomplete = has_refused_;
+    if (row_.is_incomplete && !is_incomplete) quarantine_.release(snapshot_.id);
+    const auto team_id = [&](const std::optional<NamedRef>& team) {
+        return team ? std::to_string(teams_.at(team->id).id) : "";
+    };
+    const auto kickoff = snapshot_.kickoff ? std::to_string(snapshot_.kickoff->time_since_epoch().count()) : "";
+    const auto rows = tx_.exec_params(
+        R"(UPDATE fixture f SET
+               home_id = nullif($2, '')::bigint, away_id = nullif($3, '')::bigint,
+               kickoff = to_timestamp(nullif($4, '')::bigint),
+               group_name = nullif($5, ''), round_name = nullif($6, ''), stage_name = nullif($7, ''),
+               state_id = $8, state = $9, is_terminal = $10, has_started = $11,
+               home_score = nullif($12, '')::integer, away_score = nullif($13, '')::integer,
+               home_score_half = nullif($14, '')::integer, away_score_half = nullif($15, '')::integer,
+               home_shootout = nullif($16, '')::integer, away_shootout = nullif($17, '')::integer,
+               ticket = $18, digest = $19::bytea, is_incomplete = $20,
+               terminal_at = CASE WHEN $10 THEN coalesce(f.terminal_at, clock_timestamp()) END,
+               row_version = f.row_version + 1, updated_at = clock_timestamp()
+           FROM fixture old WHERE f.id = $1 AND old.id = $1
+           RETURNING f.row_version,
+               (f.home_id, f.away_id, f.kickoff, f.group_name, f.round_name, f.stage_name, f.state_id, f.state,
+                f.is_terminal, f.has_started, f.home_score, f.away_score, f.home_score_half, f.away_score_half,
+                f.home_shootout, f.away_shootout)
+               IS DISTINCT FROM
+               (old.home_id, old.away_id, old.kickoff, old.group_name, old.round_name, old.stage_name, old.state_id,
+                old.state, old.is_terminal, old.has_started, old.home_score, old.away_score, old.home_score_half,
+                old.away_score_half, old.home_shootout, old.away_shootout))",
+        row_.id, team_id(snapshot_.home), team_id(snapshot_.away), kickoff, store::checked(snapshot_.group),
+        store::checked(snapshot_.round), store::checked(snapshot_.stage), snapshot_.state_id,
+        store::checked(snapshot_.state), snapshot_.is_terminal, snapshot_.has_started, home_text(snapshot_.score),
+        away_text(snapshot_.score), home_text(snapshot_.half_score), away_text(snapshot_.half_score),
+        home_text(snapshot_.shootout), away_text(snapshot_.shootout), ticket_, "\\x" + digest_, is_incomplete);
+    result_.row_version = rows[0][0].as<std::int64_t>();
+    result_.is_terminal = snapshot_.is_terminal;
+    result_.is_incomplete = is_incomplete;
+    return rows[0][1].as<bool>();
+}
+
+/// Nothing new: only the order of answers moves on.
+void FixtureTransaction::note_seen() {
+    const auto rows = tx_.exec_params(
+        "UPDATE fixture SET ticket = $2, row_version = row_version + 1 WHERE id = $1 RETURNING row_version", row_.id,
+        ticket_);
+    result_.row_version = rows[0][0].as<std::int64_t>();
+    result_.is_terminal = row_.is_terminal;
+    result_.outcome = StoreResult::Outcome::kUnchanged;
+}
+
+void FixtureTransaction::warn_of_state() {
+    const auto subject = provider_ + "/" + std::to_string(snapshot_.id);
+    constexpr const char* kKind = "capture.unknown_state";
+    if (snapshot_.is_known_state) {
+        if (!row_.is_known_state) alert::clear(tx_, kKind, subject);
+        return;
+    }
+    alert::raise(tx_, {kKind, subject, alert::Severity::kWarning,
+                       "state " + std::to_string(snapshot_.state_id) + " (" + core::shorten(snapshot_.state, 100) +
+                           ") is not known: kept as it is, the match counts as not over"});
+}
+
+}  // namespace ftlfeed::capture

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <ftlfeed/capture/ingest.hpp>
+#include <ftlfeed/capture/score_keeper.hpp>
+#include <ftlfeed/capture/snapshot.hpp>
+
+#include "capture/directory.hpp"
+#include "capture/event_rows.hpp"
+#include "capture/quarantine.hpp"
+
+namespace ftlfeed::capture {
+
+/// How rows go in: all at once, or so that a payload which Postgres refuses is found.
+enum class InsertMode { kWhole, kPiecewise };
+
+/// What one answer says of one fixture, and how it came to us.
+struct Observation {
+    const FixtureSnapshot& snapshot;
+    std::int64_t ticket = 0;
+    Source source = Source::kLive;
+};
+
+/// One snapshot into one transaction. Locks in this order, so that no two can wait for each other in a circle: the
+/// fixture's row, teams, players, events by id, totals by instrument. Made for one run().
+class FixtureTransaction {
+public:
+    FixtureTransaction(pqxx::transaction_base& tx, std::string provider, Ingest::Options options,
+                       const Observation& observation, InsertMode mode);
+
+    StoreResult run();
+
+private:
+    /// The fixture as it was stored before.
+    struct Row {
+        std::int64_t id = 0;
+        std::int64_t event_id = 0;
+        std::string event_code;
+        std::int64_t ticket = 0;
+        std::string digest;  ///< Hex.
+        bool is_incomplete = false;
+        bool is_terminal = false;
+        std::int32_t state_id = 0;
+        bool is_known_state = true;
+        std::int64_t row_version = 0;
+        bool is_settled = false;
+        std::optional<NamedRef> home;
+        std::optional<NamedRef> away;
+    };
+    /// An event as it is stored, in its newest revision.
+    struct Known {
+        std::int64_t match_event_id = 0;
+        std::string content_hash;  ///< Hex.
+        bool may_bump = false;
+    };
+
+    [[nodiscard]] bool lock_row();
+    [[nodiscard]] bool insert_row();
+    void fill_in_teams();
+    void load_known();
+    void load_directory();
+    [[nodiscard]] EventRow event_row(const EventSnapshot& event) const;
+    void store_events();
+    void insert_new(const std::vector<EventRow>& rows);
+    void insert_changed(const std::vector<EventRow>& rows);
+    void refuse(std::optional<std::int64_t> event_id, const std::string& payload, const std::string& reason);
+    void move_ledger();
+    [[nodiscard]] bool may_bump_now(std::int64_t provider_event_id, const std::set<std::int64_t>& bumped) const;
+    [[nodiscard]] bool update_row();
+    void note_seen();
+    void warn_of_state();
+
+    pqxx::transaction_base& tx_;
+    std::string provider_;
+    Ingest::Options options_;
+    FixtureSnapshot snapshot_;
+    std::string digest_;
+    std::int64_t ticket_;
+    const char* source_;
+    InsertMode mode_;
+
+    Row row_;
+    bool is_new_row_ = false;
+    bool is_newer_ = true;  ///< Not older than the stored answer: it may change what is known.
+    bool is_open_ = true;   ///< New events may be bumped.
+    Directory directory_;
+    Quarantine quarantine_;
+    DirectoryRows teams_;
+    DirectoryRows players_;
+    std::map<std::int64_t, Known> known_;  ///< By the provider's event id.
+    TeamSides known_sides_;
+    TeamSides sides_;
+    std::set<std::int64_t> new_ids_;
+    std::map<std::int64_t, std::int64_t> revisions_;  ///< By the provider's event id.
+    bool has_refused_ = false;
+    StoreResult result_;
+};
+
+}  // namespace ftlfeed::capture

@@ -1,0 +1,185 @@
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "books.hpp"
+#include "support/rng.hpp"
+
+using namespace ftlfeed::capture;
+using namespace ftl::test;
+
+namespace {
+
+constexpr std::int64_t kProviderEvents = 60;
+
+/// A match that grows: goals of few players on both sides, so that fixtures share instruments.
+FixtureSnapshot grown(std::int64_t fixture_id, int goals) {
+    auto snapshot = fixture(fixture_id);
+    // Every other fixture lists the same teams the other way round: totals are wanted in opposite order.
+    if (fixture_id % 2 == 0) std::swap(snapshot.home, snapshot.away);
+    std::vector<EventSnapshot> rows;
+    Score score;
+    for (int i = 0; i < goals; ++i) {
+        const bool is_home = i % 2 == 0;
+        const auto team = is_home ? snapshot.home->id : snapshot.away->id;
+        const auto player = 101 + (fixture_id % 2 == 0 ? 7 - i % 8 : i % 8);
+        rows.push_back(goal(fixture_id * 1000 + i, team, player, i));
+        ++(is_home ? score.home : score.away);
+    }
+    return at_score(with(snapshot, rows), score.home, score.away);
+}
+
+}  // namespace
+
+TEST_CASE("capture.race: many writers of fixtures with the same teams and players neither fail nor lose a bump") {
+    // Finding C10: instruments and new events wanted in opposite order.
+    Books books;
+    std::atomic<int> failures = 0;
+    {
+        std::vector<std::jthread> writers;
+        for (int writer = 0; writer < 4; ++writer) {
+            writers.emplace_back([&, writer] {
+                ftlfeed::store::Session session(books.settings());
+                const Ingest ingest("sportmonks");
+                for (int goals = 1; goals <= 12; ++goals) {
+                    for (int i = 0; i < 4; ++i) {
+                        const auto id = 1 + (writer + i) % 4;
+                        try {
+                            ingest.store(session, grown(id, goals), draw_ticket(session), Source::kLive);
+                        } catch (const std::exception& error) {
+                            ++failures;
+                            MESSAGE(error.what());
+                        }
+                    }
+                }
+            });
+        }
+    }
+    CHECK(failures == 0);
+    CHECK(books.count("match_events") == 4 * 12);
+    CHECK(books.count("event_bump_log") == 4 * 12 * 3);
+    CHECK(books.count("event_bump_log WHERE entry <> 0") == 0);
+    CHECK(books.wrong_totals() == 0);
+}
+
+TEST_CASE("capture.race: two writers of one new fixture make one row and each event once") {
+    for (int round = 0; round < 10; ++round) {
+        Books books;
+        {
+            std::vector<std::jthread> writers;
+            for (int writer = 0; writer < 2; ++writer) {
+                writers.emplace_back([&] {
+                    ftlfeed::store::Session session(books.settings());
+                    Ingest("sportmonks").store(session, grown(1, 6), draw_ticket(session), Source::kLive);
+                });
+            }
+        }
+        CHECK(books.count("fixture") == 1);
+        CHECK(books.count("match_events") == 6);
+        CHECK(books.count("event_bump_log") == 18);
+        CHECK(books.wrong_totals() == 0);
+    }
+}
+
+TEST_CASE("capture.race: a storm of repeated and shuffled answers from several writers ends like one quiet pass") {
+    FTL_RNG(rng);
+    Books quiet;
+    Books storm;
+    std::vector<FixtureSnapshot> answers;
+    for (int goals = 0; goals <= 8; ++goals) answers.push_back(grown(1, goals));
+    for (const auto& answer : answers) quiet.store(answer);
+
+    // Tickets belong to answers: an answer that is delivered late or twice still carries its own.
+    std::vector<std::pair<std::int64_t, FixtureSnapshot>> sent;
+    for (const auto& answer : answers) sent.emplace_back(draw_ticket(storm.session()), answer);
+    std::vector<std::vector<std::size_t>> orders(3);
+    for (auto& order : orders) {
+        for (int i = 0; i < 30; ++i) {
+            order.push_back(static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(sent.size()) - 1)));
+        }
+        for (std::size_t i = 0; i < sent.size(); ++i) order.push_back(i);
+        std::shuffle(order.begin(), order.end(), rng.engine());
+    }
+    {
+        std::vector<std::jthread> writers;
+        for (const auto& order : orders) {
+            writers.emplace_back([&] {
+                ftlfeed::store::Session session(storm.settings());
+                for (const auto place : order) {
+                    Ingest("sportmonks").store(session, sent[place].second, sent[place].first, Source::kLive);
+                }
+            });
+        }
+    }
+    const std::string kState = R"(SELECT string_agg(line, E'\n' ORDER BY line) FROM (
+        SELECT concat_ws(' ', provider_event_id, type, minute, team_side, player_name, revision_kind) AS line FROM match_event_current
+        UNION ALL SELECT concat_ws(' ', kind, provider_id, total) FROM instrument_bump JOIN instrument i ON i.id = instrument_id
+        UNION ALL SELECT concat_ws(' ', provider_event_id, role, sum(micro)) FROM event_bump_log GROUP BY provider_event_id, role
+        UNION ALL SELECT concat_ws(' ', state, home_score, away_score) FROM fixture) x)";
+    CHECK(storm.value(kState) == quiet.value(kState));
+    CHECK(storm.wrong_totals() == 0);
+}
+
+TEST_CASE("capture.race: whatever a provider says in whatever order the totals are the recount of the current events") {
+    FTL_RNG(rng);
+    Books books;
+    for (int step = 0; step < rounds(60, 600); ++step) {
+        auto snapshot = fixture(rng.between(1, 2));
+        std::vector<EventSnapshot> rows;
+        for (std::int64_t id = 1; id <= kProviderEvents / 6; ++id) {
+            if (rng.chance(0.3)) continue;  // Not there yet, or vanished.
+            const auto type = rng.chance(0.6) ? kGoal : (rng.chance(0.5) ? kOwnGoal : kYellowCard);
+            auto row = event(snapshot.id * 1000 + id, type, rng.chance(0.5) ? kHomeTeam : kAwayTeam, rng.between(101, 104),
+                             static_cast<std::int32_t>(rng.between(1, 90)));
+            if (rng.chance(0.3)) row.related_player = NamedRef{rng.between(101, 104), "Assist"};
+            rows.push_back(row);
+        }
+        snapshot = at_score(with(snapshot, rows), static_cast<int>(rng.between(0, 6)), static_cast<int>(rng.between(0, 6)));
+        // Now and then an answer comes late: with the ticket of an earlier request.
+        const auto ticket = draw_ticket(books.session());
+        books.store(snapshot, rng.chance(0.2) ? std::max<std::int64_t>(1, ticket - 5) : ticket);
+    }
+    CHECK(books.wrong_totals() == 0);
+    // What each event should be worth by its current revision and the rules, against the net of its entries.
+    CHECK(books.count(R"((
+        SELECT m.fixture_id, m.provider_event_id, i.id AS instrument_id, r.role, sum(r.micro) AS wanted
+        FROM match_event_current m
+        JOIN fixture f ON f.id = m.fixture_id
+        JOIN bump_rule r ON r.event_id = f.event_id AND r.type_id = m.type_id
+        LEFT JOIN player s ON s.id = m.player_id
+        LEFT JOIN player a ON a.id = m.assist_player_id
+        LEFT JOIN participant t ON t.id = CASE m.team_side WHEN 'home' THEN f.home_id WHEN 'away' THEN f.away_id END
+        LEFT JOIN participant o ON o.id = CASE m.team_side WHEN 'home' THEN f.away_id WHEN 'away' THEN f.home_id END
+        JOIN instrument i ON (r.role = 'scorer' AND m.type_id <> 15 AND i.kind = 'player' AND i.provider_id = s.provider_id)
+                          OR (r.role = 'own_goal' AND m.type_id = 15 AND i.kind = 'player' AND i.provider_id = s.provider_id)
+                          OR (r.role = 'assist' AND i.kind = 'player' AND i.provider_id = a.provider_id)
+                          OR (r.role = 'team' AND i.kind = 'team' AND i.provider_id = t.provider_id)
+                          OR (r.role = 'opponent' AND i.kind = 'team' AND i.provider_id = o.provider_id)
+        GROUP BY 1, 2, 3, 4) w
+        FULL JOIN (SELECT fixture_id, provider_event_id, instrument_id, role, sum(micro) AS net FROM event_bump_log
+                   GROUP BY 1, 2, 3, 4 HAVING sum(micro) <> 0) l USING (fixture_id, provider_event_id, instrument_id, role)
+        WHERE wanted IS DISTINCT FROM net)") == 0);
+    CHECK(books.count("event_bump_log") > 20);
+}
+
+TEST_CASE("capture.ledger: the same role and instrument and entry of one event cannot be stored twice") {
+    // Finding C6: the key names provider and fixture and role too.
+    Books books;
+    books.store(at_score(with(fixture(), {goal(501, kHomeTeam, 101, 10)}), 1, 0));
+    CHECK_THROWS(books.database().exec(
+        "INSERT INTO event_bump_log (provider, fixture_id, provider_event_id, instrument_id, role, entry, micro, instrument_seq) "
+        "SELECT provider, fixture_id, provider_event_id, instrument_id, role, entry, 1, 1 FROM event_bump_log LIMIT 1"));
+}
+
+TEST_CASE("capture.ledger: one fixture's change moves each instrument's seq once and has one tick for it") {
+    Books books;
+    books.store(at_score(with(fixture(), {goal(501, kHomeTeam, 101, 10), goal(502, kHomeTeam, 101, 20)}), 2, 0));
+    CHECK(books.value("SELECT seq || ' ' || total FROM instrument_bump JOIN instrument i ON i.id = instrument_id WHERE kind = "
+                      "'player' AND provider_id = 101") == "1 2000");
+    CHECK(books.value("SELECT count(DISTINCT instrument_seq) FROM event_bump_log") == "1");
+    CHECK(books.count("price_tick") == 3);
+    CHECK(books.wrong_totals() == 0);
+}
