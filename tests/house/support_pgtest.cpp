@@ -18,7 +18,6 @@ TEST_CASE("house: a test database has every migration") {
     const Database database;
     CHECK(database.value("SELECT count(*) > 0 AND NOT bool_or(dirty) FROM schema_migrations") == "t");
     CHECK(database.value("SELECT to_regclass('outbox')") == "outbox");
-    CHECK(database.value("SELECT count(*) FROM outbox") == "0");
 }
 
 TEST_CASE("house: an empty test database has no table") {
