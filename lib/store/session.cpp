@@ -140,6 +140,10 @@ private:
     Failure translated(const std::exception& error, bool has_timed_out, Effect effect) {
         note_state();
         auto failure = pg_failure(error, !is_broken_, password_);
+        // A read-only transaction that was made to write: the statement is wrong, not the server.
+        if (effect == Effect::kNone && failure.native_code() == "25006") {
+            return Failure::permanent(failure.what()).with_native_code(failure.native_code());
+        }
         if (failure.connection_lost()) is_broken_ = true;
         if (has_timed_out) failure = failure.within("no answer within " + std::to_string(work_limit_.count()) + " ms");
         if (failure.in_doubt() && effect == Effect::kNone) {
