@@ -78,12 +78,19 @@ public:
         }
     }
 
+    /// A list that is empty says `[]`. Without `data` nothing is said, and nothing follows from it.
+    SportmonksAnswer ask_list(const std::string& path, const std::string& query) {
+        auto answer = ask(path, query);
+        if (!answer.has_data) throw core::Failure::unavailable("GET " + path + ": a list without \"data\"");
+        return answer;
+    }
+
     /// All pages, or a failure: half of a list is no list.
     SportmonksAnswer ask_pages(const std::string& path, const std::string& query) {
         SportmonksAnswer whole;
         std::set<std::int64_t> seen;
         for (int page = 1; page <= kPagesMax; ++page) {
-            auto answer = ask(path, query + fmt::format("&per_page={}&page={}", settings_.page_rows, page));
+            auto answer = ask_list(path, query + fmt::format("&per_page={}&page={}", settings_.page_rows, page));
             whole.provider_time = answer.provider_time;
             std::size_t fresh = 0;
             for (auto& fixture : answer.fixtures) {
@@ -130,7 +137,7 @@ SportmonksClient::~SportmonksClient() = default;
 
 const std::string& SportmonksClient::name() const { return impl_->name(); }
 
-ProviderAnswer SportmonksClient::in_play() { return neutral(impl_->ask("livescores/inplay", "")); }
+ProviderAnswer SportmonksClient::in_play() { return neutral(impl_->ask_list("livescores/inplay", "")); }
 
 ProviderAnswer SportmonksClient::fixtures_between(sys_days first, sys_days last,
                                                   const std::vector<std::int64_t>& season_ids) {

@@ -66,7 +66,7 @@ TEST_CASE("capture.race: many writers of fixtures with the same teams and player
 }
 
 TEST_CASE("capture.race: two writers of one new fixture make one row and each event once") {
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < rounds(3, 30); ++round) {
         Books books;
         {
             std::vector<std::jthread> writers;
