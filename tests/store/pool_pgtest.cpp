@@ -1,0 +1,95 @@
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <ftlfeed/core/failure.hpp>
+#include <ftlfeed/store/pool.hpp>
+#include <optional>
+#include <pqxx/result>
+#include <pqxx/transaction_base>
+#include <thread>
+#include <vector>
+
+#include "support/pg.hpp"
+#include "support/wait.hpp"
+
+using namespace ftlfeed;
+using core::Failure;
+using ftl::test::Content;
+using ftl::test::Database;
+using std::chrono::milliseconds;
+
+namespace {
+
+store::ConnectionSettings settings_for(const Database& db) {
+    store::ConnectionSettings settings;
+    settings.uri = db.uri();
+    settings.application = "pool";
+    return settings;
+}
+
+void terminate_all(const Database& db) {
+    db.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pool'");
+    REQUIRE(ftl::test::wait_until(
+        [&] { return db.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pool'") == "0"; }));
+}
+
+}  // namespace
+
+TEST_CASE("store.pool: nothing is opened before it is wanted and an idle session is used again") {
+    const Database db(Content::kNothing);
+    store::Pool pool(settings_for(db), 2);
+    CHECK(db.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pool'") == "0");
+    const int pid = pool.borrow()->backend_pid();
+    CHECK(pool.borrow()->backend_pid() == pid);
+}
+
+TEST_CASE("store.pool: one too many waits for its limit and no longer than until a place is free") {
+    const Database db(Content::kNothing);
+    store::Pool pool(settings_for(db), 1);
+    std::optional<store::Pool::Loan> loan(pool.borrow());
+    CHECK_THROWS_AS(static_cast<void>(pool.borrow(milliseconds(20))), Failure);
+    std::atomic<bool> got_one{false};
+    std::jthread waiter([&] {
+        const auto second = pool.borrow(std::chrono::seconds(60));
+        got_one = true;
+    });
+    loan.reset();
+    waiter.join();
+    CHECK(got_one);
+}
+
+TEST_CASE("store.pool: a session comes back without the locks that its borrower took") {
+    const Database db(Content::kNothing);
+    store::Pool pool(settings_for(db), 1);
+    pool.borrow()->without_transaction([](pqxx::transaction_base& tx) { tx.exec("SELECT pg_advisory_lock(7)"); });
+    CHECK(db.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == "0");
+}
+
+TEST_CASE("store.pool: broken sessions are thrown away whether they were on loan or idle") {
+    const Database db(Content::kNothing);
+    store::Pool pool(settings_for(db), 3);
+    {
+        const auto a = pool.borrow();
+        const auto b = pool.borrow();
+        terminate_all(db);
+        CHECK_THROWS_AS(a->read([](pqxx::transaction_base& tx) { tx.exec("SELECT 1"); }), Failure);
+    }
+    {
+        const auto a = pool.borrow();
+        const auto b = pool.borrow();
+    }
+    terminate_all(db);
+    // Idle ones that died meanwhile: the borrower never sees them.
+    for (int i = 0; i < 3; ++i) {
+        const auto loan = pool.borrow();
+        loan->read([](pqxx::transaction_base& tx) { tx.exec("SELECT 1"); });
+    }
+}
+
+TEST_CASE("store.pool: a connection that fails gives its place back") {
+    const Database db(Content::kNothing);
+    auto settings = settings_for(db);
+    settings.uri = "postgresql://me@127.0.0.1:1/feed";
+    store::Pool pool(settings, 1);
+    for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(static_cast<void>(pool.borrow(milliseconds(10))), Failure);
+}
