@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS feed_key (
     filter    text NOT NULL DEFAULT '',
     since     timestamptz NOT NULL DEFAULT clock_timestamp()
 );
-CREATE INDEX IF NOT EXISTS feed_key_type ON feed_key (event, feed_type);
+CREATE INDEX IF NOT EXISTS feed_key_type ON feed_key (feed_type, event);
 
 -- What has to be built. A row whose doc_key ends in `/*` is no file: it says that the files of that event and type have
 -- to be enumerated, and goes through the same steps.
@@ -51,6 +51,8 @@ CREATE TABLE IF NOT EXISTS feed_dirty (
     last_error  text,
     claim_xmin  xid8,                       -- lower bound of a running build's snapshot; trimming spares from it on
     claimed_by  text,
+    first_since_claim timestamptz,          -- oldest change that came during the running build
+    abandoned   integer NOT NULL DEFAULT 0, -- claims in a row whose builder died; from the third on there is a back-off
     reason      text NOT NULL DEFAULT 'touch'
 );
 CREATE INDEX IF NOT EXISTS feed_dirty_first_touch ON feed_dirty (first_touch);

@@ -15,6 +15,8 @@
 
 namespace ftlfeed::build {
 
+struct Claim;
+
 struct BuildSettings {
     std::chrono::milliseconds retry_first{1000};  ///< After a file's first failure; doubles with each further one.
     std::chrono::milliseconds retry_max{60'000};
@@ -70,7 +72,8 @@ public:
     [[nodiscard]] std::optional<std::chrono::milliseconds> next_due_in();
 
 private:
-    BuildOutcome run(const std::string& doc_key);
+    BuildOutcome run(const Claim& claim);
+    BuildOutcome record_failure(const Claim& claim, const std::string& error);
 
     store::Session& session_;
     std::shared_ptr<const ResolverRegistry> resolvers_;
