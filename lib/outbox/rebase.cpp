@@ -20,7 +20,8 @@ SELECT k.doc_key, clock_timestamp(), clock_timestamp(), 'rebase'
  ORDER BY k.doc_key
 ON CONFLICT (doc_key) DO UPDATE
    SET gen = d.gen + 1, last_touch = greatest(d.last_touch, excluded.last_touch), not_before = clock_timestamp(),
-       failures = 0, claim_xmin = NULL, claimed_by = NULL, reason = 'rebase')";
+       failures = 0, abandoned = 0, claim_xmin = NULL, claimed_by = NULL, first_since_claim = NULL,
+       reason = 'rebase')";
 
 /// Stamps that came with the dump and lie in this cluster's future: no snapshot would ever call them seen.
 constexpr const char* kStampDocuments =
