@@ -1,0 +1,34 @@
+#include "common/program.hpp"
+#include "ftl-deliver/service.hpp"
+
+namespace {
+
+constexpr const char* kIntro = R"(ftl-deliver builds feed files from what changed and sends them to every destination that wants them.
+
+It reads the outbox, builds the files that depend on what was touched, and sends each new version with proof. Nothing
+leaves the house before deliver.enabled is set. Several processes share the work: give each its own deliver.worker.
+
+  ftlctl client add acme
+  ftlctl destination add acme main --transport directory --folder /srv/acme
+  ftl-deliver --postgres.uri postgresql://… --deliver.enabled true
+  ftl-deliver --config ftl.toml --check                tries the settings and Postgres
+
+It works when /readyz answers 200 and `ftlctl status` shows destinations that are owed nothing.)";
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace ftlfeed;
+    app::Program program("ftl-deliver", kIntro);
+    app::FeedSettings settings;
+    settings.bind(program.settings());
+    program.on_settings([&] { settings.validate(); });
+
+    return program.run(argc, argv, [&](app::Runtime& runtime) {
+        const bool is_there = runtime.wait_for("outbox-cursor", [&] {
+            auto session = runtime.connect("setup");
+            app::register_builder(session);
+        });
+        if (is_there) app::run_feeds(runtime, settings);
+    });
+}
