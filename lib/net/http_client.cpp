@@ -67,6 +67,7 @@ struct Incoming {
     HttpResponse response;
     std::size_t body_bytes_max = 0;
     bool is_too_long = false;
+    bool are_headers_whole = false;
 };
 
 // The two callbacks are called from C: nothing may be thrown out of them. Less than the whole size ends the transfer.
@@ -83,11 +84,16 @@ std::size_t take_body(char* bytes, std::size_t /*one*/, std::size_t size, void* 
 }
 
 std::size_t take_header(char* bytes, std::size_t /*one*/, std::size_t size, void* context) noexcept {
-    auto& headers = static_cast<Incoming*>(context)->response.headers;
+    auto& incoming = *static_cast<Incoming*>(context);
+    auto& headers = incoming.response.headers;
     const std::string_view line(bytes, size);
+    if (line == "\r\n" || line == "\n") incoming.are_headers_whole = true;
     try {
         // An answer before the answer (100, 103): only the last one's headers count.
-        if (line.starts_with("HTTP/")) headers.clear();
+        if (line.starts_with("HTTP/")) {
+            headers.clear();
+            incoming.are_headers_whole = false;
+        }
         const auto colon = line.find(':');
         if (colon != std::string_view::npos) headers[lower(line.substr(0, colon))] = trimmed(line.substr(colon + 1));
         return size;
@@ -131,7 +137,9 @@ public:
         const auto code = curl_easy_perform(handle_.get());
         set(CURLOPT_HTTPHEADER, static_cast<curl_slist*>(nullptr));  // The list goes away now.
         if (incoming.is_too_long) throw too_long(url);
-        if (code != CURLE_OK) throw curl_failure(code, "GET " + shown(url), false);
+        if (code != CURLE_OK) throw curl_failure(meant(code, url), "GET " + shown(url), false);
+        // libcurl takes a connection that ends among the headers for an answer with an empty body.
+        if (!incoming.are_headers_whole) throw curl_failure(CURLE_PARTIAL_FILE, "GET " + shown(url), false);
         long status = 0;
         curl_easy_getinfo(handle_.get(), CURLINFO_RESPONSE_CODE, &status);
         incoming.response.status = static_cast<int>(status);
@@ -144,6 +152,12 @@ private:
     void set(CURLoption option, Value value) {
         const auto code = curl_easy_setopt(handle_.get(), option, value);
         if (code != CURLE_OK) throw curl_failure(code, "libcurl option " + std::to_string(option), false);
+    }
+
+    /// An answer that is no HTTP/1 comes as "unsupported protocol", as does a URL of another scheme.
+    static CURLcode meant(CURLcode code, const std::string& url) {
+        const bool is_http = url.starts_with("http://") || url.starts_with("https://");
+        return code == CURLE_UNSUPPORTED_PROTOCOL && is_http ? CURLE_WEIRD_SERVER_REPLY : code;
     }
 
     [[nodiscard]] Failure too_long(const std::string& url) const {
