@@ -210,7 +210,7 @@ std::vector<Command> destination_commands() {
          "store a credential, read from standard input",
          "It is encrypted under the master key and never shown again. An argument could be read by every user of the\n"
          "machine, so there is none for it.\n\n"
-         "  pass show acme | ftlctl destination secret acme main password --deliver.master_key_file /etc/ftlfeed/key",
+         "  ftlctl destination secret acme main password --deliver.master_key_file /etc/ftlfeed/key < password.txt",
          {},
          set_secret},
         {{"destination", "list"},

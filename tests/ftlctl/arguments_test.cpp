@@ -17,7 +17,7 @@ ftlctl::Command sample() { return {{"sample"}, {"ONE", "[TWO]"}, "", "", {{"size
 
 }  // namespace
 
-TEST_CASE("ftlctl.arguments: options may stand before, between and after the operands") {
+TEST_CASE("ftlctl.arguments: options may stand anywhere among the operands") {
     for (const auto& words : std::vector<std::vector<std::string>>{{"--size", "3", "a", "--deep", "b"},
                                                                    {"a", "b", "--deep", "--size=3"},
                                                                    {"a", "--size", "3", "b", "--deep"}}) {

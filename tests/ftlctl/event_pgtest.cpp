@@ -28,7 +28,7 @@ TEST_CASE("ftlctl.migrate: down does nothing without --yes") {
     CHECK_FALSE(run_ftlctl(db.uri(), {"migrate", "status", "--json"}).says("\"pending\":[]"));
 }
 
-TEST_CASE("ftlctl.event: add makes the event, the build cursor and a touch that the cursor has not read") {
+TEST_CASE("ftlctl.event: add makes the event and the build cursor and a touch that the cursor has not read") {
     const Database db;
     const auto answer = run_ftlctl(db.uri(), {"event", "add", "wc", "--season", "7", "--name", "World Cup"});
     CHECK(answer.exit_code == 0);
