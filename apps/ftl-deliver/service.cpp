@@ -34,11 +34,9 @@ void add_dispatcher(Supervisor& workers, deliver::Dispatcher& dispatcher) {
     workers.add("deliver-readiness", [&dispatcher](Worker& worker) {
         do {
             const auto status = dispatcher.status();
-            if (status.is_ready) {
-                worker.ready();
-            } else {
-                worker.waiting(status.reason.empty() ? "not started yet" : status.reason);
-            }
+            auto& readiness = worker.runtime().readiness();
+            status.is_ready ? readiness.set_ready("deliver")
+                            : readiness.set_waiting("deliver", status.reason.empty() ? "starting" : status.reason);
         } while (worker.sleep_for(kReadinessInterval));
     });
 }

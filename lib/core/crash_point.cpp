@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 
 namespace ftlfeed::core {
 
@@ -13,18 +14,26 @@ namespace {
 
 constexpr int kExitAsIfKilled = 137;
 
-/// 0 = never. Read from the environment itself, before any configuration, so that it is no setting.
-long long crash_at() {
+struct CrashPoint {
+    long long at = 0;            ///< 0 = never.
+    const char* name = nullptr;  ///< Counts the steps of this name alone; none = all.
+};
+
+/// `n` or `n:NAME`. Read from the environment itself, before any configuration, so that it is no setting.
+CrashPoint crash_point() {
     const char* text = std::getenv("FTL_CRASH_AT");
-    return text == nullptr ? 0 : std::atoll(text);
+    if (text == nullptr) return {};
+    const char* colon = std::strchr(text, ':');
+    return {std::atoll(text), colon == nullptr ? nullptr : colon + 1};
 }
 
 }  // namespace
 
-void durable_step(const char* /*name*/) {
-    static const long long at = crash_at();
+void durable_step(const char* name) {
+    static const CrashPoint point = crash_point();
     static std::atomic<long long> steps{0};
-    if (at > 0 && ++steps == at) _exit(kExitAsIfKilled);
+    if (point.at <= 0 || (point.name != nullptr && std::strcmp(point.name, name) != 0)) return;
+    if (++steps == point.at) _exit(kExitAsIfKilled);
 }
 
 }  // namespace ftlfeed::core

@@ -173,12 +173,12 @@ SendOutcome DirectoryTransport::put(const Outgoing& file, SendGuard& guard) {
     if (::fsync(fd.get()) != 0) return refusal(errno);
     struct stat status{};
     if (::fstat(fd.get(), &status) != 0) return refusal(errno);
-    core::durable_step("deliver: temporary file written");
+    core::durable_step("deliver.temporary_written");
 
     if (!guard.may_publish()) return Withheld{};
     if (::renameat(folder, temporary.c_str(), folder, std::string(file.path.name()).c_str()) != 0) return refusal(errno);
     leftover.renamed();
-    core::durable_step("deliver: renamed");
+    core::durable_step("deliver.renamed");
     // From here on readers see the new file; only a power cut could still take it back, so nothing is proven yet.
     if (::fsync(folder) != 0) {
         throw core::Failure::in_doubt(what + ": the folder could not be synced after the rename");
@@ -196,7 +196,7 @@ SendOutcome DirectoryTransport::remove(const RemotePath& path, SendGuard& guard)
         if (::unlinkat(folder, std::string(path.name()).c_str(), 0) != 0 && errno != ENOENT) {
             return directory_refusal(errno, DirectoryStep::kFile, path.folders().empty(), what);
         }
-        core::durable_step("deliver: removed");
+        core::durable_step("deliver.removed");
         if (::fsync(folder) != 0) throw core::Failure::unavailable(what + ": the folder could not be synced");
         return Stored{"removed", Guarantee::kAtomicReplace};
     } catch (const core::Failure& failure) {

@@ -3,7 +3,7 @@
 #include <pqxx/result>
 #include <pqxx/transaction_base>
 
-#include <ftlfeed/core/hash.hpp>
+#include <ftlfeed/core/crash_point.hpp>
 #include <ftlfeed/core/text.hpp>
 
 #include "deliver/body_table.hpp"
@@ -158,6 +158,7 @@ Begun begin_send(store::Session& session, BodyCache& bodies, const DestinationSe
         begun.kind = step == SendStep::kSend ? Begun::Kind::kSend : Begun::Kind::kRemove;
         begun.sending = std::move(sending);
     });
+    if (begun.sending) core::durable_step("deliver.sending");
     return begun;
 }
 
@@ -217,6 +218,7 @@ void prove(store::Session& session, const DestinationSettings& settings, const W
         clear_sending(tx, settings.id, sending.key, version);
         if (proof.had_failures) clear_failures(tx, settings, sending.key);
     });
+    core::durable_step("deliver.proven");
 }
 
 void record_failure(store::Session& session, const DestinationSettings& settings, const WorkerIdentity& us,

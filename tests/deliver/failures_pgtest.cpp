@@ -46,19 +46,26 @@ TEST_CASE("deliver: a failing destination delays no other") {
     }
 }
 
-TEST_CASE("deliver: a folder that may not be written is red at the first failure") {
+TEST_CASE("deliver: a folder that is none is red at the first failure and stays on the slow pace") {
     const DeliverWorld world;
     const auto id = std::to_string(world.add_destination("main"));
-    // Nobody may make files in there, root neither.
-    world.db.exec("UPDATE delivery_assignment SET folder = '/proc/self/task', slow_retry_ms = 600000 WHERE id = " + id);
+    write_file(world.temp / "plain", "not a folder");
+    world.db.exec("UPDATE delivery_assignment SET folder = '" + (world.temp / "plain").string() +
+                  "', slow_retry_ms = 600000 WHERE id = " + id);
     world.publish("wc/calendar", "body");
     world.publish("wc/scorers", "body");
     const RunningDispatcher dispatcher(world);
-    REQUIRE(wait_until([&] { return world.db.value("SELECT failures FROM delivery_assignment") != "0"; }));
-    CHECK(world.count("delivery_attempt") == 1);  // The destination's trouble: the second file is not even tried.
-    if (world.db.value("SELECT refusal_lasts FROM delivery_assignment") == "t") {
-        CHECK(open_alerts(world, "deliver.failing") == 1);
-    }
+    REQUIRE(wait_until([&] { return open_alerts(world, "deliver.failing") == 1; }));
+    CHECK(world.db.value("SELECT failures = 1 AND refusal_lasts AND last_error LIKE '%ENOTDIR%' "
+                         "AND next_try > now() + interval '9 minutes' FROM delivery_assignment") == "t");
+    // No newer version knocks earlier, and the second file is not even tried.
+    world.publish("wc/calendar", "newer");
+    REQUIRE(wait_until([&] { return dispatcher.status().owed_files == 2 && dispatcher.status().threads == 0; }));
+    CHECK(world.count("delivery_attempt") == 1);
+    // A person mends it: tried at once.
+    world.db.exec("UPDATE delivery_assignment SET folder = '" + world.folder("main").string() + "' WHERE id = " + id);
+    CHECK(holds(world.folder("main") / "wc/calendar.json", "newer"));
+    CHECK(wait_until([&] { return open_alerts(world, "deliver.failing") == 0; }));
 }
 
 TEST_CASE("deliver: a poison file stops no other and its alert clears when it is taken") {

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <pqxx/nontransaction>
 #include <pqxx/result>
 #include <pqxx/transaction>
 #include <string>
@@ -30,13 +31,13 @@ using std::chrono::milliseconds;
 /// A database with a client, folders for its destinations, and the builder's part: published versions.
 class DeliverWorld {
 public:
-    DeliverWorld() { db.exec("INSERT INTO delivery_client (code, name) VALUES ('acme', 'Acme')"); }
+    DeliverWorld() { exec("INSERT INTO delivery_client (code, name) VALUES ('acme', 'Acme')"); }
 
     /// A directory destination `NAME` in its own folder, with quick tries. Returns its id.
     std::int64_t add_destination(const std::string& name, const std::string& more_columns = "",
                                  const std::string& more_values = "") const {
         std::filesystem::create_directories(folder(name));
-        return std::stoll(db.value(
+        return std::stoll(value(
             "INSERT INTO delivery_assignment (client_id, name, transport, folder, first_retry_ms, slow_retry_ms" +
             more_columns + ") VALUES ((SELECT id FROM delivery_client WHERE code = 'acme'), '" + name +
             "', 'directory', '" + folder(name).string() + "', 20, 100" + more_values + ") RETURNING id"));
@@ -45,13 +46,13 @@ public:
 
     /// What a build commits: the document, its version, the NOTIFY. Returns seq.
     std::int64_t publish(const std::string& doc_key, const std::string& body, bool notify = true) const {
-        const auto seq = std::stoll(db.value("SELECT nextval('version_seq')"));
-        db.exec(publish_sql(doc_key, body, seq, "clock_timestamp()", false) + (notify ? "; NOTIFY ftl_document" : ""));
+        const auto seq = std::stoll(value("SELECT nextval('version_seq')"));
+        exec(publish_sql(doc_key, body, seq, "clock_timestamp()", false) + (notify ? "; NOTIFY ftl_document" : ""));
         return seq;
     }
     void retire(const std::string& doc_key) const {
-        const auto seq = std::stoll(db.value("SELECT nextval('version_seq')"));
-        db.exec(publish_sql(doc_key, "", seq, "clock_timestamp()", true) + "; NOTIFY ftl_document");
+        const auto seq = std::stoll(value("SELECT nextval('version_seq')"));
+        exec(publish_sql(doc_key, "", seq, "clock_timestamp()", true) + "; NOTIFY ftl_document");
     }
 
     /// One statement; `changed_at` is an SQL expression.
@@ -87,9 +88,9 @@ public:
         settings.uri = db.uri();
         return settings;
     }
-    [[nodiscard]] std::int64_t owed() const { return std::stoll(db.value("SELECT count(*) FROM delivery_owed")); }
+    [[nodiscard]] std::int64_t owed() const { return std::stoll(value("SELECT count(*) FROM delivery_owed")); }
     [[nodiscard]] std::int64_t count(const std::string& table_and_where) const {
-        return std::stoll(db.value("SELECT count(*) FROM " + table_and_where));
+        return std::stoll(value("SELECT count(*) FROM " + table_and_where));
     }
     [[nodiscard]] std::int64_t proofs(const std::string& outcome = "delivered") const {
         return count("delivery_attempt WHERE outcome = '" + outcome + "'");
@@ -97,6 +98,27 @@ public:
 
     Database db;
     TempFolder temp;
+
+private:
+    /// Statements of the test's own thread, on one connection that is made anew when a test has cut it.
+    pqxx::result exec(const std::string& sql) const {
+        for (bool is_again = false;; is_again = true) {
+            try {
+                if (!connection_ || !connection_->is_open()) connection_ = std::make_unique<pqxx::connection>(db.uri());
+                pqxx::nontransaction statement(*connection_);
+                return statement.exec(sql);
+            } catch (const pqxx::broken_connection&) {
+                connection_.reset();
+                if (is_again) throw;
+            }
+        }
+    }
+    [[nodiscard]] std::string value(const std::string& sql) const {
+        const auto rows = exec(sql);
+        return rows.empty() || rows[0][0].is_null() ? "" : rows[0][0].as<std::string>();
+    }
+
+    mutable std::unique_ptr<pqxx::connection> connection_;
 };
 
 /// Short intervals; the lease is long enough that a slow machine does not lose it by accident.

@@ -1,0 +1,178 @@
+// The real binary, killed and stopped; what it did is read from the folder's own log of renames.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "support/paths.hpp"
+#include "support/process.hpp"
+#include "world.hpp"
+
+using namespace ftl::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Counts the renames of one folder as inotify tells them.
+class RenameLog {
+public:
+    explicit RenameLog(const std::filesystem::path& folder) : fd_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
+        REQUIRE(::inotify_add_watch(fd_, folder.c_str(), IN_MOVED_TO | IN_DELETE) >= 0);
+    }
+    ~RenameLog() { ::close(fd_); }
+    RenameLog(const RenameLog&) = delete;
+    RenameLog& operator=(const RenameLog&) = delete;
+
+    /// Renames to a name that does not begin with a dot, so far.
+    int renames() { return read(), renames_; }
+    int removals() { return read(), removals_; }
+
+private:
+    void read() {
+        alignas(inotify_event) char buffer[8192];
+        for (auto count = ::read(fd_, buffer, sizeof buffer); count > 0; count = ::read(fd_, buffer, sizeof buffer)) {
+            for (const char* at = buffer; at < buffer + count;) {
+                const auto* event = reinterpret_cast<const inotify_event*>(at);
+                if (event->name[0] != '.') ++((event->mask & IN_MOVED_TO) != 0 ? renames_ : removals_);
+                at += sizeof(inotify_event) + event->len;
+            }
+        }
+    }
+    int fd_;
+    int renames_ = 0;
+    int removals_ = 0;
+};
+
+Process start(const DeliverWorld& world, const std::string& worker, const std::string& crash_at = "",
+              const std::vector<std::string>& more = {}) {
+    std::vector<std::string> command{app("ftl-deliver").string(),
+                                     "--postgres.uri", world.db.uri(),
+                                     "--deliver.enabled", "true",
+                                     "--deliver.worker", worker,
+                                     "--deliver.lease_ttl_ms", "800",
+                                     "--deliver.lease_margin_ms", "100",
+                                     "--deliver.look_interval_ms", "50",
+                                     "--build.builders", "0"};
+    command.insert(command.end(), more.begin(), more.end());
+    ProcessOptions options;
+    if (!crash_at.empty()) options.environment["FTL_CRASH_AT"] = crash_at;
+    options.log = world.temp / (worker + ".log");
+    return Process(command, options);
+}
+
+/// One file, version by version, with a crash at `point` while the second is sent; then a second life.
+void crash_and_recover(const std::string& point) {
+    const DeliverWorld world;
+    world.add_destination("main");
+    std::filesystem::create_directories(world.folder("main") / "wc");
+    RenameLog log(world.folder("main") / "wc");
+    world.publish("wc/calendar", "one");
+    // The point is passed once for each version: the second time it is the end.
+    auto first = start(world, "main", "2:" + point);
+    REQUIRE(wait_until([&] { return world.proofs() == 1; }, 20s));
+    world.publish("wc/calendar", "two");
+    const auto end = first.wait(20s);
+    REQUIRE(end.has_value());
+    CHECK(end->exit_code == 137);
+    world.publish("wc/scorers", "meanwhile");
+    auto second = start(world, "main");
+    REQUIRE(wait_until([&] { return world.owed() == 0; }, 20s));
+    CHECK(content(world.folder("main") / "wc/calendar.json") == "two");
+    CHECK(content(world.folder("main") / "wc/scorers.json") == "meanwhile");
+    CHECK(second.terminate(20s).exit_code == 0);
+    // Each version that the receiver saw has one proof, and each proof one rename.
+    CHECK(log.renames() == 3);
+    CHECK(world.proofs() == 3);
+    CHECK(world.count("delivery_state WHERE sending_seq IS NOT NULL") == 0);
+    for (const auto& entry : std::filesystem::directory_iterator(world.folder("main") / "wc")) {
+        CHECK(entry.path().filename().string().front() != '.');
+    }
+}
+
+}  // namespace
+
+TEST_CASE("deliver.process: SIGKILL after sending was written sends the version once and proves it once") {
+    crash_and_recover("deliver.sending");
+}
+
+TEST_CASE("deliver.process: SIGKILL before the rename leaves the old file whole and then the new one") {
+    crash_and_recover("deliver.temporary_written");
+}
+
+TEST_CASE("deliver.process: SIGKILL between rename and proof is settled by looking and proven once") {
+    crash_and_recover("deliver.renamed");
+}
+
+TEST_CASE("deliver.process: SIGKILL right after the proof proves nothing twice") { crash_and_recover("deliver.proven"); }
+
+TEST_CASE("deliver.process: SIGKILL between the removal of a retired file and its proof deletes once") {
+    const DeliverWorld world;
+    world.add_destination("main", ", on_retire", ", 'delete'");
+    world.publish("wc/timeline/1", "match");
+    auto first = start(world, "main", "1:deliver.removed");
+    REQUIRE(wait_until([&] { return world.proofs() == 1; }, 20s));
+    world.retire("wc/timeline/1");
+    const auto end = first.wait(20s);
+    REQUIRE(end.has_value());
+    CHECK(end->exit_code == 137);
+    auto second = start(world, "main");
+    REQUIRE(wait_until([&] { return world.owed() == 0; }, 20s));
+    CHECK_FALSE(std::filesystem::exists(world.folder("main") / "wc/timeline/1.json"));
+    CHECK(world.proofs("deleted") == 1);
+    CHECK(second.terminate(20s).exit_code == 0);
+}
+
+TEST_CASE("deliver.process: SIGTERM drains and exits 0 and gives the lease back") {
+    const DeliverWorld world;
+    world.add_destination("main");
+    world.publish("wc/calendar", "body");
+    auto process = start(world, "main");
+    REQUIRE(holds(world.folder("main") / "wc/calendar.json", "body"));
+    CHECK(process.terminate(20s).exit_code == 0);
+    CHECK(world.db.value("SELECT holder FROM lease WHERE name = 'deliver:main'").empty());
+    CHECK(world.owed() == 0);
+}
+
+TEST_CASE("deliver.process: nothing is sent before deliver.enabled is set") {
+    const DeliverWorld world;
+    world.add_destination("main");
+    world.publish("wc/calendar", "body");
+    const auto port = (world.temp / "port").string();
+    auto process = start(world, "main", "", {"--deliver.enabled", "false", "--ops.address", "127.0.0.1:0", "--ops.port_file", port});
+    REQUIRE(wait_until([&] { return world.count("outbox_cursor") == 1 && !content(port).empty(); }, 20s));
+    REQUIRE(wait_until([&] { return content(world.temp / "main.log").find("deliver.disabled") != std::string::npos; }, 20s));
+    CHECK(world.count("lease WHERE name LIKE 'deliver:%'") == 0);
+    CHECK(process.terminate(20s).exit_code == 0);
+    CHECK(world.count("delivery_state") == 0);
+    CHECK(std::filesystem::is_empty(world.folder("main")));
+}
+
+TEST_CASE("deliver.process: a paused process is replaced and publishes nothing old when it comes back") {
+    const DeliverWorld world;
+    world.add_destination("main");
+    std::filesystem::create_directories(world.folder("main") / "wc");
+    RenameLog log(world.folder("main") / "wc");
+    auto zombie = start(world, "zombie");
+    world.publish("wc/calendar", "one");
+    REQUIRE(wait_until([&] { return world.proofs() == 1; }, 20s));
+    zombie.signal(SIGSTOP);
+    world.publish("wc/calendar", "two");
+    auto heir = start(world, "heir");
+    REQUIRE(holds(world.folder("main") / "wc/calendar.json", "two"));
+    REQUIRE(wait_until([&] { return world.proofs() == 2; }, 20s));
+    CHECK(world.db.value("SELECT worker FROM delivery_owner") == "heir");
+    zombie.signal(SIGCONT);
+    for (int i = 3; i <= 8; ++i) {
+        const auto body = "version " + std::to_string(i);
+        world.publish("wc/calendar", body);
+        REQUIRE(holds(world.folder("main") / "wc/calendar.json", body));
+    }
+    REQUIRE(wait_until([&] { return world.owed() == 0; }, 20s));
+    CHECK(world.db.value("SELECT worker FROM delivery_owner") == "heir");
+    CHECK(log.renames() == world.proofs());
+    CHECK(zombie.terminate(20s).exit_code == 0);
+    CHECK(heir.terminate(20s).exit_code == 0);
+}
