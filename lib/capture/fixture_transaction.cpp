@@ -53,8 +53,8 @@ StoreResult FixtureTransaction::run() {
     is_open_ = is_newer_ ? is_open_for_bumps(row_.is_terminal, row_.state_id, snapshot_.is_terminal, snapshot_.state_id)
                          : !row_.is_terminal;
     load_known();
-    load_directory();
     sides_ = decide_sides(snapshot_, known_sides_);
+    load_directory();
     store_events();
     move_ledger();
     for (const auto& rejected : snapshot_.rejected) refuse(rejected.id, rejected.raw, rejected.reason);
@@ -132,6 +132,15 @@ void FixtureTransaction::load_known() {
     }
 }
 
+/// The participant of an own goal may be either team: whose player it was follows from the side whose score grew.
+DirectoryRows::const_iterator FixtureTransaction::team_of_player(const EventSnapshot& event) const {
+    if (event.type_id != kOwnGoal) return event.participant_id ? teams_.find(*event.participant_id) : teams_.end();
+    const auto side = sides_.find(event.id);
+    if (side == sides_.end()) return teams_.end();
+    const auto& team = side->second == Side::kHome ? snapshot_.away : snapshot_.home;
+    return team ? teams_.find(team->id) : teams_.end();
+}
+
 void FixtureTransaction::load_directory() {
     std::map<std::int64_t, std::string> teams;
     for (const auto& team : {snapshot_.home, snapshot_.away}) {
@@ -147,9 +156,7 @@ void FixtureTransaction::load_directory() {
         if (entry.team_id == 0) entry.team_id = team_id;
     };
     for (const auto& event : snapshot_.events) {
-        // The participant of an own goal may be either team: it does not tell whose player it was.
-        const auto team = event.participant_id && event.type_id != kOwnGoal ? teams_.find(*event.participant_id)
-                                                                            : teams_.end();
+        const auto team = team_of_player(event);
         const auto team_id = team == teams_.end() ? 0 : team->second.id;
         add(event.player, team_id);
         add(event.related_player, team_id);

@@ -64,6 +64,7 @@ private:
     [[nodiscard]] bool insert_row();
     void fill_in_teams();
     void load_known();
+    [[nodiscard]] DirectoryRows::const_iterator team_of_player(const EventSnapshot& event) const;
     void load_directory();
     [[nodiscard]] EventRow event_row(const EventSnapshot& event) const;
     void store_events();

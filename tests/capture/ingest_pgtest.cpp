@@ -73,6 +73,9 @@ TEST_CASE("B15: an own goal bumps both teams by the score and its player only as
         CHECK(books.total("team", kHomeTeam) == "200");
         CHECK(books.total("team", kAwayTeam) == "-200");
         CHECK(books.count("event_bump_log WHERE role = 'scorer'") == 0);
+        // Whose player it was follows from the score too, not from the participant.
+        CHECK(books.value("SELECT t.provider_id FROM player p JOIN participant t ON t.id = p.participant_id") ==
+              std::to_string(kAwayTeam));
     }
 }
 
