@@ -5,6 +5,15 @@ from collections import Counter
 import psycopg2
 
 
+# The team of a player `p`. One who was seen by an own goal alone has none in his row, since providers name either team with
+# an own goal: his is the one that did not score.
+PLAYER_TEAM = """coalesce(pt.name, (
+    SELECT CASE e.team_side WHEN 'home' THEN ea.name ELSE eh.name END
+    FROM match_event_current e JOIN fixture ef ON ef.id = e.fixture_id
+    JOIN participant eh ON eh.id = ef.home_id JOIN participant ea ON ea.id = ef.away_id
+    WHERE e.player_id = p.id AND e.type_id = 15 ORDER BY e.id LIMIT 1))"""
+
+
 class Product:
     """One event of an installation, read in one snapshot."""
 
@@ -51,7 +60,7 @@ class Product:
     def ledger(self):
         """Entries (fixture's provider id, type id, role, kind, name, team of a player, micro)."""
         return list(map(tuple, self.rows(
-            """SELECT f.provider_id, m.type_id, l.role, i.kind, coalesce(t.name, p.name), pt.name, l.micro
+            """SELECT f.provider_id, m.type_id, l.role, i.kind, coalesce(t.name, p.name), """ + PLAYER_TEAM + """, l.micro
                FROM event_bump_log l JOIN fixture f ON f.id = l.fixture_id JOIN instrument i ON i.id = l.instrument_id
                LEFT JOIN match_events m ON m.provider = l.provider AND m.fixture_id = l.fixture_id
                                        AND m.provider_event_id = l.provider_event_id
@@ -62,7 +71,7 @@ class Product:
     def totals(self):
         """{instrument: (kind, name, team of a player, total, sum of its ledger, seq, entries, newest tick)}"""
         return list(map(tuple, self.rows(
-            """SELECT i.kind, coalesce(t.name, p.name), pt.name, b.total, coalesce(l.micro, 0), coalesce(b.seq, 0),
+            """SELECT i.kind, coalesce(t.name, p.name), """ + PLAYER_TEAM + """, b.total, coalesce(l.micro, 0), coalesce(b.seq, 0),
                       coalesce(l.entries, 0), k.total
                FROM instrument i
                LEFT JOIN participant t ON i.kind = 'team' AND t.provider = i.provider AND t.provider_id = i.provider_id
