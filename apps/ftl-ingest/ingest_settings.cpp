@@ -20,7 +20,8 @@ void IngestSettings::bind(core::Settings& settings) {
     settings.bind("provider.token_file", provider_token_file,
                   "File with the token, or credential:NAME for a systemd credential");
     settings.bind("provider.page_rows", provider_page_rows, "Fixtures on a page of a list", 1, 50);
-    settings.bind("provider.connect_timeout_ms", provider_connect, "To connect, DNS included", milliseconds(1), kMinute);
+    settings.bind("provider.connect_timeout_ms", provider_connect, "To connect, DNS included", milliseconds(1),
+                  kMinute);
     settings.bind("provider.answer_timeout_ms", provider_answer, "For a whole answer", milliseconds(1), kMinute);
 
     settings.bind("ingest.poll_interval_ms", poller.poll_interval,
@@ -59,7 +60,8 @@ void IngestSettings::validate() const {
         throw core::InvalidInput("provider.url must begin with http:// or https://");
     }
     if (provider_token_file.empty()) {
-        throw core::InvalidInput("provider.token_file is not set: write the token into a file that only this user reads");
+        throw core::InvalidInput(
+            "provider.token_file is not set: write the token into a file that only this user reads");
     }
     // One lost renewal must not lose the lease.
     if (lease_renew * 2 > lease_ttl) {

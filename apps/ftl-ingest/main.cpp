@@ -32,8 +32,9 @@ int main(int argc, char** argv) {
         capture::SportmonksClient provider(settings.provider(), runtime.clock());
         capture::LeaseKeeper lease([&] { return runtime.connect("lease"); }, settings.lease(provider.name()),
                                    runtime.clock());
-        capture::Poller poller(provider, capture::Ingest(provider.name(), {settings.bump_after_settlement}),
-                               [&] { return lease.state(); }, settings.polling(), runtime.clock());
+        capture::Poller poller(
+            provider, capture::Ingest(provider.name(), {settings.bump_after_settlement}), [&] { return lease.state(); },
+            settings.polling(), runtime.clock());
 
         app::Supervisor workers(runtime);
         workers.add("lease", [&](app::Worker& worker) { lease.run(worker.stop()); });

@@ -37,11 +37,16 @@ std::optional<InstrumentRef> instrument_of(BumpRole role, const FixtureSnapshot&
                                            std::optional<Side> side) {
     const bool is_own_goal = event.type_id == kOwnGoal;
     switch (role) {
-        case BumpRole::kScorer: return is_own_goal ? std::nullopt : player_instrument(event.player);
-        case BumpRole::kOwnGoal: return is_own_goal ? player_instrument(event.player) : std::nullopt;
-        case BumpRole::kAssist: return player_instrument(event.related_player);
-        case BumpRole::kTeam: return team_instrument(fixture, side);
-        case BumpRole::kOpponent: return team_instrument(fixture, side ? std::optional(other(*side)) : std::nullopt);
+        case BumpRole::kScorer:
+            return is_own_goal ? std::nullopt : player_instrument(event.player);
+        case BumpRole::kOwnGoal:
+            return is_own_goal ? player_instrument(event.player) : std::nullopt;
+        case BumpRole::kAssist:
+            return player_instrument(event.related_player);
+        case BumpRole::kTeam:
+            return team_instrument(fixture, side);
+        case BumpRole::kOpponent:
+            return team_instrument(fixture, side ? std::optional(other(*side)) : std::nullopt);
     }
     return std::nullopt;
 }

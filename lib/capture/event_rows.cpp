@@ -34,14 +34,16 @@ std::string rows_json(const std::vector<EventRow>& rows) {
         json += ",\"type\":\"" + event_type_name(event.type_id) + "\"";
         json += ",\"minute\":" + number_or_null(event.minute);
         json += ",\"extra_minute\":" + number_or_null(event.extra_minute);
-        if (row.team_side) json += *row.team_side == Side::kHome ? ",\"team_side\":\"home\"" : ",\"team_side\":\"away\"";
+        if (row.team_side)
+            json += *row.team_side == Side::kHome ? ",\"team_side\":\"home\"" : ",\"team_side\":\"away\"";
         json += ",\"participant_id\":" + number_or_null(row.participant_id);
         json += ",\"player_id\":" + number_or_null(row.player_id);
         json += ",\"player_name\":" + name_or_null(event.player);
         json += ",\"assist_player_id\":" + number_or_null(row.assist_player_id);
         json += ",\"assist_name\":" + name_or_null(event.related_player);
         if (event.result) {
-            json += ",\"result\":\"" + std::to_string(event.result->home) + "-" + std::to_string(event.result->away) + "\"";
+            json +=
+                ",\"result\":\"" + std::to_string(event.result->home) + "-" + std::to_string(event.result->away) + "\"";
         }
         json += ",\"content_hash\":\"" + core::hex(content_hash(event, row.team_side)) + "\"";
         json += ",\"raw\":" + event.raw + "}";
@@ -50,14 +52,14 @@ std::string rows_json(const std::vector<EventRow>& rows) {
 }
 
 // The columns that both tables have, in this order, and how they come out of the JSON parameter.
-#define FTL_EVENT_COLUMNS \
+#define FTL_EVENT_COLUMNS                                                                      \
     "type_id, type, minute, extra_minute, team_side, participant_id, player_id, player_name, " \
     "assist_player_id, assist_name, result, content_hash, raw_payload"
-#define FTL_EVENT_VALUES \
+#define FTL_EVENT_VALUES                                                                                       \
     "r.type_id, r.type, r.minute, r.extra_minute, r.team_side, r.participant_id, r.player_id, r.player_name, " \
     "r.assist_player_id, r.assist_name, r.result, decode(r.content_hash, 'hex'), r.raw"
-#define FTL_EVENT_RECORD \
-    "r(provider_event_id bigint, match_event_id bigint, type_id integer, type text, minute integer, " \
+#define FTL_EVENT_RECORD                                                                                \
+    "r(provider_event_id bigint, match_event_id bigint, type_id integer, type text, minute integer, "   \
     "extra_minute integer, team_side text, participant_id bigint, player_id bigint, player_name text, " \
     "assist_player_id bigint, assist_name text, result text, content_hash text, raw jsonb)"
 

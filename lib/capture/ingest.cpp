@@ -13,11 +13,16 @@ namespace ftlfeed::capture {
 
 const char* source_name(Source source) {
     switch (source) {
-        case Source::kLive: return "live";
-        case Source::kBackfill: return "backfill";
-        case Source::kReconcile: return "reconcile";
-        case Source::kPostmatch: return "postmatch";
-        case Source::kReplay: return "replay";
+        case Source::kLive:
+            return "live";
+        case Source::kBackfill:
+            return "backfill";
+        case Source::kReconcile:
+            return "reconcile";
+        case Source::kPostmatch:
+            return "postmatch";
+        case Source::kReplay:
+            return "replay";
     }
     return "live";
 }

@@ -19,7 +19,8 @@ public:
         } else if (front() == '{' || front() == '[') {
             length = nested_length();
         } else {
-            while (length < rest_.size() && std::string_view(",]}: \t\r\n").find(rest_[length]) == std::string_view::npos)
+            while (length < rest_.size() &&
+                   std::string_view(",]}: \t\r\n").find(rest_[length]) == std::string_view::npos)
                 ++length;
         }
         const auto value = rest_.substr(0, length);

@@ -14,8 +14,8 @@ std::vector<std::int64_t> fixtures_to_read(const PollView& view) {
     for (const auto& [id, fixture] : view.stored) {
         if (fixture.is_terminal || view.confirmed.contains(id)) continue;
         const bool has_left = !view.in_list.contains(id) && (fixture.has_started || view.listed.contains(id));
-        const bool should_have_begun = fixture.has_started || (view.provider_time && fixture.kickoff &&
-                                                               *fixture.kickoff <= *view.provider_time);
+        const bool should_have_begun =
+            fixture.has_started || (view.provider_time && fixture.kickoff && *fixture.kickoff <= *view.provider_time);
         if (has_left || (view.must_look && should_have_begun)) ids.push_back(id);
     }
     return ids;

@@ -189,8 +189,7 @@ void Poller::Round::read_season() {
         } catch (const core::Failure& failure) {
             // The in-play list goes on without it: it is asked for again soon.
             core::log_warning("capture.season_failed", {{"reason", failure.what()}});
-            poller_.season_due_ =
-                poller_.clock_.steady_now() + failure.retry_after().value_or(settings.failure_max);
+            poller_.season_due_ = poller_.clock_.steady_now() + failure.retry_after().value_or(settings.failure_max);
             return;
         }
         store_all(answer, ticket, Source::kBackfill);

@@ -33,11 +33,7 @@ std::set<std::int64_t> fixtures_with_alert(store::Session& session, const std::s
 }  // namespace
 
 Poller::Poller(Provider& provider, Ingest ingest, LeaseProbe lease, PollerSettings settings, core::Clock& clock)
-    : provider_(provider),
-      ingest_(std::move(ingest)),
-      lease_(std::move(lease)),
-      settings_(settings),
-      clock_(clock) {}
+    : provider_(provider), ingest_(std::move(ingest)), lease_(std::move(lease)), settings_(settings), clock_(clock) {}
 Poller::~Poller() = default;
 
 PollerStatus Poller::status() const {

@@ -17,7 +17,7 @@ constexpr const char* kAlertKind = "capture.quarantine";
 std::string printable(const std::string& reason) {
     // What Postgres says may quote the very bytes that it refuses.
     return core::is_utf8(reason) && reason.find('\0') == std::string::npos ? core::shorten(reason, kReasonBytesMax)
-                                                                            : "the payload is no text";
+                                                                           : "the payload is no text";
 }
 
 std::string id_text(const std::optional<std::int64_t>& id) { return id ? std::to_string(*id) : "unknown"; }

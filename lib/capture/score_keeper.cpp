@@ -62,9 +62,8 @@ TeamSides decide_sides(const FixtureSnapshot& fixture, const TeamSides& known) {
     }
 
     if (undecided.empty()) return sides;
-    const auto by_count = fixture.score
-                              ? side_by_count(*fixture.score, explained, static_cast<int>(undecided.size()))
-                              : std::nullopt;
+    const auto by_count =
+        fixture.score ? side_by_count(*fixture.score, explained, static_cast<int>(undecided.size())) : std::nullopt;
     for (const auto* event : undecided) {
         // What an earlier answer decided stands: a score that lags behind the events takes nothing back (B13).
         const auto before = known.find(event->id);

@@ -68,9 +68,8 @@ void reject(FixtureSnapshot& fixture, std::optional<std::int64_t> id, std::strin
 void settle_run(std::vector<EventSnapshot>::iterator first, std::vector<EventSnapshot>::iterator last,
                 FixtureSnapshot& fixture) {
     const auto hash = content_hash(*first, std::nullopt);
-    const bool is_one = std::all_of(first + 1, last, [&](const EventSnapshot& other) {
-        return content_hash(other, std::nullopt) == hash;
-    });
+    const bool is_one = std::all_of(
+        first + 1, last, [&](const EventSnapshot& other) { return content_hash(other, std::nullopt) == hash; });
     if (is_one) {
         fixture.events.push_back(std::move(*first));
         return;

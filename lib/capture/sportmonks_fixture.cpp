@@ -25,8 +25,8 @@ std::optional<sys_seconds> parse_date_time(const std::string& text, bool is_utc)
     int minute = 0;
     int second = 0;
     char separator = 0;
-    const int read = std::sscanf(text.c_str(), "%4d-%2u-%2u%c%2d:%2d:%2d", &year, &month, &day, &separator, &hour,
-                                 &minute, &second);
+    const int read =
+        std::sscanf(text.c_str(), "%4d-%2u-%2u%c%2d:%2d:%2d", &year, &month, &day, &separator, &hour, &minute, &second);
     if (read != 7 || (separator != ' ' && separator != 'T')) return std::nullopt;
     if (text.back() != 'Z' && !is_utc) return std::nullopt;
     const std::chrono::year_month_day date{std::chrono::year(year), std::chrono::month(month), std::chrono::day(day)};
@@ -64,10 +64,14 @@ void read_teams(const rapidjson::Value& value, FixtureSnapshot& fixture) {
 std::string score_kind(const rapidjson::Value& row) {
     if (auto description = read_text(row, "description"); description && !description->empty()) return *description;
     switch (read_int32(row, "type_id").value_or(0)) {
-        case 1525: return "CURRENT";
-        case 1: return "1ST_HALF";
-        case 5: return "PENALTY_SHOOTOUT";
-        default: return "";
+        case 1525:
+            return "CURRENT";
+        case 1:
+            return "1ST_HALF";
+        case 5:
+            return "PENALTY_SHOOTOUT";
+        default:
+            return "";
     }
 }
 

@@ -24,10 +24,9 @@ rapidjson::Document parse_json(const std::string& body) {
     rapidjson::Document document;
     document.Parse<kParseFlags>(body.data(), body.size());
     if (document.HasParseError()) {
-        throw core::Failure::unavailable("read the provider's answer: no JSON at byte " +
-                                         std::to_string(document.GetErrorOffset()) + " of " +
-                                         std::to_string(body.size()) + ": " +
-                                         rapidjson::GetParseError_En(document.GetParseError()));
+        throw core::Failure::unavailable(
+            "read the provider's answer: no JSON at byte " + std::to_string(document.GetErrorOffset()) + " of " +
+            std::to_string(body.size()) + ": " + rapidjson::GetParseError_En(document.GetParseError()));
     }
     if (!document.IsObject()) throw core::Failure::unavailable("read the provider's answer: JSON, but no object");
     return document;
@@ -79,8 +78,8 @@ void read_envelope(const rapidjson::Value& document, SportmonksAnswer& answer) {
         if (now) answer.provider_time = std::chrono::sys_seconds(std::chrono::seconds(*now));
     }
     answer.error_code = if_readable([&] { return read_integer(document, "code"); });
-    answer.message = core::shorten(if_readable([&] { return read_text(document, "message"); }).value_or(""),
-                                   kMessageBytesMax);
+    answer.message =
+        core::shorten(if_readable([&] { return read_text(document, "message"); }).value_or(""), kMessageBytesMax);
 }
 
 void read_fixtures(const rapidjson::Value& data, const std::string& body, bool is_utc, SportmonksAnswer& answer) {

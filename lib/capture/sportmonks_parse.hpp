@@ -17,7 +17,8 @@ struct SportmonksAnswer {
     std::vector<RejectedFixture> rejected;
     bool has_more = false;
     std::optional<std::int64_t> next_page;  ///< When it is told as a number, a text of digits or in a URL.
-    std::optional<std::chrono::sys_seconds> provider_time;  ///< `current_timestamp` of the subscription; paid plans only.
+    std::optional<std::chrono::sys_seconds>
+        provider_time;  ///< `current_timestamp` of the subscription; paid plans only.
     std::optional<std::chrono::seconds> limit_resets_in;
     std::optional<std::int64_t> error_code;  ///< `code` of an error's body.
     std::string message;                     ///< Cut to length.

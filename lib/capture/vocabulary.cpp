@@ -50,18 +50,30 @@ constexpr std::int32_t kAfterPenalties = 8;
 
 std::string event_type_name(std::int32_t type_id) {
     switch (type_id) {
-        case kVar: return "var";
-        case kGoal: return "goal";
-        case kOwnGoal: return "own_goal";
-        case kPenalty: return "penalty";
-        case kMissedPenalty: return "missed_penalty";
-        case kSubstitution: return "substitution";
-        case kYellowCard: return "yellow_card";
-        case kRedCard: return "red_card";
-        case kYellowRedCard: return "yellow_red_card";
-        case kShootoutMiss: return "shootout_miss";
-        case kShootoutGoal: return "shootout_goal";
-        default: return "type_" + std::to_string(type_id);
+        case kVar:
+            return "var";
+        case kGoal:
+            return "goal";
+        case kOwnGoal:
+            return "own_goal";
+        case kPenalty:
+            return "penalty";
+        case kMissedPenalty:
+            return "missed_penalty";
+        case kSubstitution:
+            return "substitution";
+        case kYellowCard:
+            return "yellow_card";
+        case kRedCard:
+            return "red_card";
+        case kYellowRedCard:
+            return "yellow_red_card";
+        case kShootoutMiss:
+            return "shootout_miss";
+        case kShootoutGoal:
+            return "shootout_goal";
+        default:
+            return "type_" + std::to_string(type_id);
     }
 }
 

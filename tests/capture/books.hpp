@@ -46,8 +46,9 @@ public:
     }
     /// The total of a team's or player's instrument, by the provider's id.
     [[nodiscard]] std::string total(const std::string& kind, std::int64_t provider_id) const {
-        return database_.value("SELECT total FROM instrument_bump JOIN instrument i ON i.id = instrument_id WHERE kind = '" +
-                               kind + "' AND provider_id = " + std::to_string(provider_id));
+        return database_.value(
+            "SELECT total FROM instrument_bump JOIN instrument i ON i.id = instrument_id WHERE kind = '" + kind +
+            "' AND provider_id = " + std::to_string(provider_id));
     }
     /// Instruments whose total is not the sum of the ledger, or whose last tick is not the total, or whose seq has holes.
     [[nodiscard]] int wrong_totals() const {

@@ -57,8 +57,7 @@ inline ftlfeed::capture::EventSnapshot goal(std::int64_t id, std::int64_t team, 
 inline ftlfeed::capture::FixtureSnapshot with(ftlfeed::capture::FixtureSnapshot snapshot,
                                               std::vector<ftlfeed::capture::EventSnapshot> events) {
     for (auto& row : events) snapshot.events.push_back(std::move(row));
-    std::sort(snapshot.events.begin(), snapshot.events.end(),
-              [](const auto& a, const auto& b) { return a.id < b.id; });
+    std::sort(snapshot.events.begin(), snapshot.events.end(), [](const auto& a, const auto& b) { return a.id < b.id; });
     return snapshot;
 }
 

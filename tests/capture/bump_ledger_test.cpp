@@ -11,10 +11,10 @@ using namespace ftl::test;
 
 namespace {
 
-const std::vector<BumpRule> kRules{{kGoal, BumpRole::kScorer, 500},   {kGoal, BumpRole::kAssist, 200},
-                                   {kGoal, BumpRole::kTeam, 100},     {kGoal, BumpRole::kOpponent, -100},
+const std::vector<BumpRule> kRules{{kGoal, BumpRole::kScorer, 500},    {kGoal, BumpRole::kAssist, 200},
+                                   {kGoal, BumpRole::kTeam, 100},      {kGoal, BumpRole::kOpponent, -100},
                                    {kOwnGoal, BumpRole::kScorer, 999}, {kOwnGoal, BumpRole::kOwnGoal, -300},
-                                   {kOwnGoal, BumpRole::kTeam, 100},  {kOwnGoal, BumpRole::kOpponent, -100}};
+                                   {kOwnGoal, BumpRole::kTeam, 100},   {kOwnGoal, BumpRole::kOpponent, -100}};
 
 InstrumentRef team(std::int64_t id) { return {InstrumentRef::Kind::kTeam, id}; }
 InstrumentRef player(std::int64_t id) { return {InstrumentRef::Kind::kPlayer, id}; }
@@ -93,7 +93,8 @@ TEST_CASE("capture.ledger: applying the difference always ends at what is wanted
 
 TEST_CASE("capture.ledger: an unknown role is refused with the known ones") {
     CHECK_THROWS_AS(static_cast<void>(parse_role("keeper")), ftlfeed::core::InvalidInput);
-    for (const auto role : {BumpRole::kScorer, BumpRole::kOwnGoal, BumpRole::kAssist, BumpRole::kTeam, BumpRole::kOpponent}) {
+    for (const auto role :
+         {BumpRole::kScorer, BumpRole::kOwnGoal, BumpRole::kAssist, BumpRole::kTeam, BumpRole::kOpponent}) {
         CHECK(parse_role(role_name(role)) == role);
     }
 }

@@ -118,8 +118,9 @@ TEST_CASE("capture.golden: variants in spelling alone are the same fixture to th
     const auto expected = digest(only("fixture_finished"));
     for (const char* name :
          {"variant_numbers_as_texts", "variant_numbers_as_doubles", "variant_empty_texts", "variant_extra_minute_zero",
-          "variant_extra_minute_absent", "variant_extra_minute_zero_text", "variant_event_twice_equal", "variant_unknown_keys",
-          "variant_older_event_keys", "variant_starting_at_iso", "variant_assist_absent", "variant_score_type_ids"}) {
+          "variant_extra_minute_absent", "variant_extra_minute_zero_text", "variant_event_twice_equal",
+          "variant_unknown_keys", "variant_older_event_keys", "variant_starting_at_iso", "variant_assist_absent",
+          "variant_score_type_ids"}) {
         CAPTURE(name);
         CHECK(digest(only(name)) == expected);
     }

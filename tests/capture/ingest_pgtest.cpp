@@ -26,8 +26,9 @@ TEST_CASE("capture.ingest: one snapshot brings fixture and teams and events and 
     CHECK(result.events_new == 1);
     CHECK(result.ledger_entries == 4);
     CHECK(books.value("SELECT home_score || '-' || away_score || ' ' || state FROM fixture") == "1-0 INPLAY_2ND_HALF");
-    CHECK(books.value("SELECT type || ' ' || minute || ' ' || team_side || ' ' || player_name || ' ' || assist_name || ' ' || "
-                      "source FROM match_events") == "goal 10 home Player 101 Player 102 live");
+    CHECK(books.value(
+              "SELECT type || ' ' || minute || ' ' || team_side || ' ' || player_name || ' ' || assist_name || ' ' || "
+              "source FROM match_events") == "goal 10 home Player 101 Player 102 live");
     CHECK(books.total("player", 101) == "1000");
     CHECK(books.total("player", 102) == "400");
     CHECK(books.total("team", kHomeTeam) == "200");
@@ -36,9 +37,11 @@ TEST_CASE("capture.ingest: one snapshot brings fixture and teams and events and 
     CHECK(books.value("SELECT string_agg(record_kind || ':' || record_id, ' ' ORDER BY id) FROM outbox") ==
           "fixture:1 event:cup");
     CHECK(books.value("SELECT count(DISTINCT txid) FROM outbox") == "1");
-    CHECK(books.value("SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM fixture UNION ALL SELECT xmin FROM match_events "
-                      "UNION ALL SELECT xmin FROM event_bump_log UNION ALL SELECT xmin FROM instrument_bump "
-                      "UNION ALL SELECT xmin FROM price_tick UNION ALL SELECT xmin FROM outbox) x") == "1");
+    CHECK(
+        books.value(
+            "SELECT count(DISTINCT xmin::text) FROM (SELECT xmin FROM fixture UNION ALL SELECT xmin FROM match_events "
+            "UNION ALL SELECT xmin FROM event_bump_log UNION ALL SELECT xmin FROM instrument_bump "
+            "UNION ALL SELECT xmin FROM price_tick UNION ALL SELECT xmin FROM outbox) x") == "1");
     CHECK(books.wrong_totals() == 0);
 }
 
@@ -79,7 +82,8 @@ TEST_CASE("B15: an own goal bumps both teams by the score and its player only as
     }
 }
 
-TEST_CASE("B13: an own goal ahead of its score is accepted at once and its teams are bumped once when the score tells") {
+TEST_CASE(
+    "B13: an own goal ahead of its score is accepted at once and its teams are bumped once when the score tells") {
     Books books;
     const auto own = event(801, kOwnGoal, kAwayTeam, 201, 30);
     books.store(with(fixture(), {own}));
@@ -97,10 +101,12 @@ TEST_CASE("B13: an own goal ahead of its score is accepted at once and its teams
 
 TEST_CASE("B17: a shoot-out is stored apart from the score and its kicks bump no goal rule") {
     Books books;
-    auto snapshot = in_state(at_score(with(fixture(), {event(1, kShootoutGoal, kHomeTeam, 101, 120)}), 3, 3), 8, "FT_PEN");
+    auto snapshot =
+        in_state(at_score(with(fixture(), {event(1, kShootoutGoal, kHomeTeam, 101, 120)}), 3, 3), 8, "FT_PEN");
     snapshot.shootout = Score{4, 2};
     books.store(snapshot);
-    CHECK(books.value("SELECT home_score || '-' || away_score || ' ' || home_shootout || '-' || away_shootout FROM fixture") ==
+    CHECK(books.value(
+              "SELECT home_score || '-' || away_score || ' ' || home_shootout || '-' || away_shootout FROM fixture") ==
           "3-3 4-2");
     CHECK(books.count("event_bump_log") == 0);
 }
@@ -167,8 +173,9 @@ TEST_CASE("B25: a corrected scorer reverses the first bump and makes the second 
     books.store(corrected);
     CHECK(books.total("player", 101) == "0");
     CHECK(books.total("player", 102) == "1000");
-    CHECK(books.value("SELECT string_agg(entry || ':' || micro, ' ' ORDER BY b.id) FROM event_bump_log b JOIN instrument i "
-                      "ON i.id = instrument_id WHERE provider_id = 101") == "0:1000 1:-1000");
+    CHECK(books.value(
+              "SELECT string_agg(entry || ':' || micro, ' ' ORDER BY b.id) FROM event_bump_log b JOIN instrument i "
+              "ON i.id = instrument_id WHERE provider_id = 101") == "0:1000 1:-1000");
     CHECK(books.value("SELECT count(*) FROM event_bump_log WHERE revision_id IS NOT NULL") == "2");
     CHECK(books.wrong_totals() == 0);
 }
@@ -183,7 +190,8 @@ TEST_CASE("B07: a goal under review that becomes a goal counts once when it does
     CHECK(books.count("match_events") == 1);
 }
 
-TEST_CASE("capture.ingest: an event of the last minute that comes with full time is bumped and one that comes later is not") {
+TEST_CASE(
+    "capture.ingest: an event of the last minute that comes with full time is bumped and one that comes later is not") {
     Books books;
     books.store(fixture());
     const auto over = in_state(at_score(with(fixture(), {goal(501, kHomeTeam, 101, 90)}), 1, 0), 5, "FT");

@@ -29,7 +29,8 @@ constexpr sys_seconds kProviderNow{seconds(1'781'211'600)};  // Two hours after 
 class Bench {
 public:
     explicit Bench(PollerSettings settings = {})
-        : poller(provider, Ingest("sportmonks"), [this] { return lease; }, settings, clock) {}
+        : poller(
+              provider, Ingest("sportmonks"), [this] { return lease; }, settings, clock) {}
 
     PollReport poll() { return poller.poll(books.session()); }
     void says(std::vector<FixtureSnapshot> fixtures) {
@@ -51,7 +52,8 @@ void refuse_goals_of(const Books& books, std::int64_t fixture_id) {
     books.database().exec(R"(
         CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
         BEGIN
-            IF NEW.provider_id = )" + std::to_string(fixture_id) + R"( THEN RAISE EXCEPTION 'refused by the test'; END IF;
+            IF NEW.provider_id = )" +
+                          std::to_string(fixture_id) + R"( THEN RAISE EXCEPTION 'refused by the test'; END IF;
             RETURN NEW;
         END $$;
         CREATE TRIGGER refuse BEFORE INSERT OR UPDATE ON fixture FOR EACH ROW EXECUTE FUNCTION refuse())");
@@ -134,7 +136,9 @@ TEST_CASE("capture.poller: a fixture that cannot be stored sinks no other and is
 
 TEST_CASE("capture.poller: after a failed commit the fixture is read by id although it left the list") {
     Bench bench;
-    bench.provider.on_fixture = [](std::int64_t) { return ProviderAnswer{{in_state(scored(), 5, "FT")}, {}, kProviderNow}; };
+    bench.provider.on_fixture = [](std::int64_t) {
+        return ProviderAnswer{{in_state(scored(), 5, "FT")}, {}, kProviderNow};
+    };
     bench.says({scored()});
     bench.poll();
     refuse_goals_of(bench.books, 1);
@@ -190,7 +194,9 @@ TEST_CASE("B31: at start every stored fixture that should have begun by the prov
     bench.books.store(later);
     bench.books.store(in_state(fixture(3), 5, "FT"));
     bench.says({});
-    bench.provider.on_fixture = [&](std::int64_t) { return ProviderAnswer{{in_state(due, 5, "FT")}, {}, kProviderNow}; };
+    bench.provider.on_fixture = [&](std::int64_t) {
+        return ProviderAnswer{{in_state(due, 5, "FT")}, {}, kProviderNow};
+    };
     bench.poll();
     CHECK(bench.provider.times("fixture 1") == 1);
     CHECK(bench.provider.times("fixture 2") == 0);
@@ -254,9 +260,7 @@ TEST_CASE("capture.poller: a rejected fixture goes into quarantine and the other
 
 TEST_CASE("B51: a reached limit is waited out and then the poll goes on") {
     Bench bench;
-    bench.provider.on_in_play = []() -> ProviderAnswer {
-        throw Failure::busy("limit").with_retry_after(seconds(30));
-    };
+    bench.provider.on_in_play = []() -> ProviderAnswer { throw Failure::busy("limit").with_retry_after(seconds(30)); };
     std::atomic<int> polls = 0;
     std::jthread runner([&](const std::stop_token& stop) {
         bench.poller.run([&] { return ftlfeed::store::Session(bench.books.settings()); },
@@ -281,8 +285,12 @@ TEST_CASE("capture.poller: three failed polls in a row raise one alert and a goo
         if (is_down) throw Failure::unavailable("connect: refused");
         return {};
     };
-    Poller poller(provider, Ingest("sportmonks"), [] { return LeaseState{true, 1}; }, settings,
-                  ftlfeed::core::Clock::real());
+    Poller poller(
+        provider, Ingest("sportmonks"),
+        [] {
+            return LeaseState{true, 1};
+        },
+        settings, ftlfeed::core::Clock::real());
     std::jthread runner([&](const std::stop_token& stop) {
         poller.run([&] { return ftlfeed::store::Session(books.settings()); }, [](const PollerStatus&) {}, stop);
     });

@@ -15,7 +15,8 @@ FixtureSnapshot parsed(const std::string& events) {
     const auto answer = parse_answer(
         R"({"data":{"id":1,"season_id":77,"state_id":22,"participants":[
             {"id":10,"name":"Homeland","meta":{"location":"home"}},{"id":20,"name":"Awayland","meta":{"location":"away"}}],
-            "events":)" + events + "}}");
+            "events":)" +
+        events + "}}");
     REQUIRE(answer.fixtures.size() == 1);
     return answer.fixtures.front();
 }
@@ -77,7 +78,8 @@ TEST_CASE("capture.quarantine: a payload that only Postgres refuses is found amo
     const auto result = books.store(parsed(events + "]"));
     CHECK(result.events_new == 27);
     CHECK(result.quarantined == 3);
-    CHECK(books.value("SELECT string_agg(provider_event_id::text, ' ' ORDER BY provider_event_id) FROM event_quarantine") ==
+    CHECK(books.value(
+              "SELECT string_agg(provider_event_id::text, ' ' ORDER BY provider_event_id) FROM event_quarantine") ==
           "507 508 529");
     CHECK(books.count("event_bump_log WHERE role = 'scorer'") == 27);
     CHECK(books.wrong_totals() == 0);
@@ -130,6 +132,7 @@ TEST_CASE("capture.quarantine: a fixture that cannot be read is kept with its by
     const RejectedFixture rejected{900, std::string("{\"id\":900,\"x\":\"\xff\"}"), "\"state_id\" is missing"};
     CHECK(ingest.quarantine(books.session(), rejected));
     CHECK_FALSE(ingest.quarantine(books.session(), rejected));
-    CHECK(books.value("SELECT encode(payload_hash, 'hex') FROM event_quarantine") == ftlfeed::core::sha256_hex(rejected.raw));
+    CHECK(books.value("SELECT encode(payload_hash, 'hex') FROM event_quarantine") ==
+          ftlfeed::core::sha256_hex(rejected.raw));
     CHECK(books.count("alert WHERE kind = 'capture.quarantine'") == 1);
 }

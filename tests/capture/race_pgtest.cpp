@@ -132,12 +132,13 @@ TEST_CASE("capture.race: whatever a provider says in whatever order the totals a
         for (std::int64_t id = 1; id <= kProviderEvents / 6; ++id) {
             if (rng.chance(0.3)) continue;  // Not there yet, or vanished.
             const auto type = rng.chance(0.6) ? kGoal : (rng.chance(0.5) ? kOwnGoal : kYellowCard);
-            auto row = event(snapshot.id * 1000 + id, type, rng.chance(0.5) ? kHomeTeam : kAwayTeam, rng.between(101, 104),
-                             static_cast<std::int32_t>(rng.between(1, 90)));
+            auto row = event(snapshot.id * 1000 + id, type, rng.chance(0.5) ? kHomeTeam : kAwayTeam,
+                             rng.between(101, 104), static_cast<std::int32_t>(rng.between(1, 90)));
             if (rng.chance(0.3)) row.related_player = NamedRef{rng.between(101, 104), "Assist"};
             rows.push_back(row);
         }
-        snapshot = at_score(with(snapshot, rows), static_cast<int>(rng.between(0, 6)), static_cast<int>(rng.between(0, 6)));
+        snapshot =
+            at_score(with(snapshot, rows), static_cast<int>(rng.between(0, 6)), static_cast<int>(rng.between(0, 6)));
         // Now and then an answer comes late: with the ticket of an earlier request.
         const auto ticket = draw_ticket(books.session());
         books.store(snapshot, rng.chance(0.2) ? std::max<std::int64_t>(1, ticket - 5) : ticket);
@@ -169,16 +170,19 @@ TEST_CASE("capture.ledger: the same role and instrument and entry of one event c
     // Finding C6: the key names provider and fixture and role too.
     Books books;
     books.store(at_score(with(fixture(), {goal(501, kHomeTeam, 101, 10)}), 1, 0));
-    CHECK_THROWS(books.database().exec(
-        "INSERT INTO event_bump_log (provider, fixture_id, provider_event_id, instrument_id, role, entry, micro, instrument_seq) "
-        "SELECT provider, fixture_id, provider_event_id, instrument_id, role, entry, 1, 1 FROM event_bump_log LIMIT 1"));
+    CHECK_THROWS(
+        books.database().exec("INSERT INTO event_bump_log (provider, fixture_id, provider_event_id, instrument_id, "
+                              "role, entry, micro, instrument_seq) "
+                              "SELECT provider, fixture_id, provider_event_id, instrument_id, role, entry, 1, 1 FROM "
+                              "event_bump_log LIMIT 1"));
 }
 
 TEST_CASE("capture.ledger: one fixture's change moves each instrument's seq once and has one tick for it") {
     Books books;
     books.store(at_score(with(fixture(), {goal(501, kHomeTeam, 101, 10), goal(502, kHomeTeam, 101, 20)}), 2, 0));
-    CHECK(books.value("SELECT seq || ' ' || total FROM instrument_bump JOIN instrument i ON i.id = instrument_id WHERE kind = "
-                      "'player' AND provider_id = 101") == "1 2000");
+    CHECK(books.value(
+              "SELECT seq || ' ' || total FROM instrument_bump JOIN instrument i ON i.id = instrument_id WHERE kind = "
+              "'player' AND provider_id = 101") == "1 2000");
     CHECK(books.value("SELECT count(DISTINCT instrument_seq) FROM event_bump_log") == "1");
     CHECK(books.count("price_tick") == 3);
     CHECK(books.wrong_totals() == 0);

@@ -39,9 +39,8 @@ TEST_CASE("capture.score: the running result decides whatever the order of ids a
 }
 
 TEST_CASE("capture.score: without results the goals that no other event explains decide") {
-    const auto snapshot =
-        at_score(with(fixture(), {goal(1, kHomeTeam, 101, 10), goal(2, kAwayTeam, 201, 20), own_goal(3, kAwayTeam, 201)}),
-                 1, 2);
+    const auto snapshot = at_score(
+        with(fixture(), {goal(1, kHomeTeam, 101, 10), goal(2, kAwayTeam, 201, 20), own_goal(3, kAwayTeam, 201)}), 1, 2);
     CHECK(decide_sides(snapshot, {}).at(3) == Side::kAway);
 }
 
@@ -58,15 +57,15 @@ TEST_CASE("capture.score: two own goals that each side may profit from are not g
 
 TEST_CASE("capture.score: results that contradict each other decide nothing") {
     // Both predecessors of 2-2 are there; the count must tell, and here it cannot.
-    const auto snapshot = with(fixture(), {with_result(goal(1, kHomeTeam, 101, 5), 1, 2),
-                                           with_result(goal(2, kHomeTeam, 101, 6), 2, 1),
-                                           with_result(own_goal(3, kHomeTeam, 102), 2, 2)});
+    const auto snapshot =
+        with(fixture(), {with_result(goal(1, kHomeTeam, 101, 5), 1, 2), with_result(goal(2, kHomeTeam, 101, 6), 2, 1),
+                         with_result(own_goal(3, kHomeTeam, 102), 2, 2)});
     CHECK_FALSE(decide_sides(snapshot, {}).contains(3));
 }
 
 TEST_CASE("B17: kicks of a shoot-out explain no goal of the score") {
-    auto snapshot = at_score(with(fixture(), {event(1, kShootoutGoal, kHomeTeam, 101, 120), own_goal(2, kHomeTeam, 102)}),
-                             1, 0);
+    auto snapshot =
+        at_score(with(fixture(), {event(1, kShootoutGoal, kHomeTeam, 101, 120), own_goal(2, kHomeTeam, 102)}), 1, 0);
     snapshot.shootout = Score{1, 0};
     CHECK(decide_sides(snapshot, {}).at(2) == Side::kHome);
 }

@@ -53,9 +53,9 @@ TEST_CASE("capture.parse: teams come by location and scores by description in wh
 TEST_CASE("B21: extra time that is null or 0 or absent or a text is none and gives no revision") {
     const auto base = with_events(event_with(R"("minute":45)"));
     CHECK_FALSE(base.events.at(0).extra_minute);
-    for (const char* spelling : {R"("minute":45,"extra_minute":null)", R"("minute":45,"extra_minute":0)",
-                                 R"("minute":45,"extra_minute":"0")", R"("minute":45,"extra_minute":"")",
-                                 R"("minute":"45","extra_minute":0.0)"}) {
+    for (const char* spelling :
+         {R"("minute":45,"extra_minute":null)", R"("minute":45,"extra_minute":0)", R"("minute":45,"extra_minute":"0")",
+          R"("minute":45,"extra_minute":"")", R"("minute":"45","extra_minute":0.0)"}) {
         const auto other = with_events(event_with(spelling));
         CAPTURE(spelling);
         CHECK(digest(other) == digest(base));
@@ -151,8 +151,8 @@ TEST_CASE("B49: an answer cut at any byte is no answer and never a partial one")
 }
 
 TEST_CASE("capture.parse: HTML and nothing and JSON of another shape are failures that may be retried") {
-    for (const char* body : {"", "   ", "<html><body>Bad gateway</body></html>", "null", "[]", "\"data\"", R"({"data":"x"})",
-                             R"({"data":7})", "{\"data\":[]} trailing"}) {
+    for (const char* body : {"", "   ", "<html><body>Bad gateway</body></html>", "null", "[]", "\"data\"",
+                             R"({"data":"x"})", R"({"data":7})", "{\"data\":[]} trailing"}) {
         CAPTURE(body);
         try {
             static_cast<void>(parse_answer(body));
@@ -171,9 +171,11 @@ TEST_CASE("capture.parse: a million brackets do not overrun the stack") {
 }
 
 TEST_CASE("capture.parse: one bad fixture is rejected and the others are read") {
-    for (const char* bad : {R"({"season_id":77,"state_id":2})", R"({"id":900,"state_id":2})", R"({"id":900,"season_id":77})",
-                            R"({"id":900,"season_id":77,"state_id":2,"events":{}})", "7", "null",
-                            R"({"id":900,"season_id":77,"state_id":2,"participants":[{"id":1,"name":"a\u0000","meta":{"location":"home"}}]})"}) {
+    for (
+        const char* bad :
+        {R"({"season_id":77,"state_id":2})", R"({"id":900,"state_id":2})", R"({"id":900,"season_id":77})",
+         R"({"id":900,"season_id":77,"state_id":2,"events":{}})", "7", "null",
+         R"({"id":900,"season_id":77,"state_id":2,"participants":[{"id":1,"name":"a\u0000","meta":{"location":"home"}}]})"}) {
         CAPTURE(bad);
         const auto answer = parse_answer(in_envelope("[" + std::string(bad) + "," + a_fixture("[]") + "]"));
         CHECK(answer.fixtures.size() == 1);
@@ -183,7 +185,8 @@ TEST_CASE("capture.parse: one bad fixture is rejected and the others are read") 
 }
 
 TEST_CASE("capture.parse: unknown keys and the order of keys stay in the raw row byte for byte") {
-    const std::string row = R"({"zeta": 1.50, "id":1,"type_id":14, "big":123456789012345678901234567890, "id2":{"a":[1,2]}})";
+    const std::string row =
+        R"({"zeta": 1.50, "id":1,"type_id":14, "big":123456789012345678901234567890, "id2":{"a":[1,2]}})";
     CHECK(with_events("[ " + row + " ]").events.at(0).raw == row);
 }
 
@@ -244,8 +247,8 @@ TEST_CASE("capture.parse: meta of the subscription is read as an object and pass
 
 TEST_CASE("capture.parse: a start without time stamp is read in both spellings and only when it is UTC") {
     const auto kickoff = [](const std::string& text, const std::string& zone) {
-        return only(R"({"timezone":")" + zone + R"(","data":{"id":1,"season_id":77,"state_id":1,"starting_at":")" + text +
-                    R"("}})")
+        return only(R"({"timezone":")" + zone + R"(","data":{"id":1,"season_id":77,"state_id":1,"starting_at":")" +
+                    text + R"("}})")
             .kickoff;
     };
     CHECK(kickoff("2026-06-11 19:00:00", "UTC")->time_since_epoch().count() == 1'781'204'400);

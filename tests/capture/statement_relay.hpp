@@ -77,7 +77,8 @@ private:
             const int server = ::socket(AF_INET, SOCK_STREAM, 0);
             const auto address = loopback(server_port_);
             if (::connect(server, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return;
-            connections_.emplace_back([this, client, server](const std::stop_token& end) { relay(client, server, end); });
+            connections_.emplace_back(
+                [this, client, server](const std::stop_token& end) { relay(client, server, end); });
         }
     }
 

@@ -38,10 +38,10 @@ TEST_CASE("capture.vocabulary: event types have names and unknown ones keep thei
 }
 
 TEST_CASE("capture.vocabulary: full time before extra time does not close a match for bumps") {
-    CHECK(is_open_for_bumps(false, 22, true, 5));    // The goal of the last minute comes with full time.
+    CHECK(is_open_for_bumps(false, 22, true, 5));  // The goal of the last minute comes with full time.
     CHECK_FALSE(is_open_for_bumps(true, 5, true, 5));
-    CHECK(is_open_for_bumps(true, 5, false, 4));     // Full time, then the break: it was not over.
-    CHECK(is_open_for_bumps(true, 5, true, 7));      // Full time, then nothing seen until after extra time.
+    CHECK(is_open_for_bumps(true, 5, false, 4));  // Full time, then the break: it was not over.
+    CHECK(is_open_for_bumps(true, 5, true, 7));   // Full time, then nothing seen until after extra time.
     CHECK(is_open_for_bumps(true, 5, true, 8));
     CHECK_FALSE(is_open_for_bumps(true, 7, true, 7));
     CHECK_FALSE(is_open_for_bumps(true, 7, true, 17));

@@ -69,10 +69,10 @@ struct LedgerEntry {
 class BumpLedger {
 public:
     struct Cause {
-        std::int64_t fixture_id = 0;  ///< Our own id.
+        std::int64_t fixture_id = 0;                     ///< Our own id.
         std::map<std::int64_t, std::int64_t> revisions;  ///< By provider event id; none: as first recorded.
-        bool is_settled = false;       ///< Entries are flagged.
-        bool moves_totals = true;      ///< False: flagged entries that reach no total.
+        bool is_settled = false;                         ///< Entries are flagged.
+        bool moves_totals = true;                        ///< False: flagged entries that reach no total.
     };
     BumpLedger(pqxx::transaction_base& tx, std::string provider) : tx_(tx), provider_(std::move(provider)) {}
 

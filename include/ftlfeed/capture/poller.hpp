@@ -43,9 +43,9 @@ struct PollerSettings {
 struct PollReport {
     bool is_standby = false;  ///< Another process holds the lease: nothing was asked.
     bool has_read_season = false;
-    int fixtures_seen = 0;    ///< Of our seasons, in the in-play answer.
-    int fixtures_skipped = 0; ///< Unchanged by memory: no statement.
-    int fixtures_stored = 0;  ///< A transaction of their own, changed or not.
+    int fixtures_seen = 0;     ///< Of our seasons, in the in-play answer.
+    int fixtures_skipped = 0;  ///< Unchanged by memory: no statement.
+    int fixtures_stored = 0;   ///< A transaction of their own, changed or not.
     int fixtures_failed = 0;
     int read_by_id = 0;
     int events_new = 0;
@@ -104,8 +104,8 @@ private:
     std::set<std::int64_t> seasons_;             ///< That an event of ours maps.
     std::set<std::int64_t> listed_;              ///< Seen in an in-play list and not stored as terminal since.
     std::map<std::int64_t, ByIdPace> by_id_;
-    std::set<std::int64_t> failing_;             ///< Fixtures with an open alert of ours.
-    std::set<std::string> rejected_;             ///< Hashes of rejected fixtures that are kept already.
+    std::set<std::int64_t> failing_;  ///< Fixtures with an open alert of ours.
+    std::set<std::string> rejected_;  ///< Hashes of rejected fixtures that are kept already.
     std::optional<std::chrono::sys_seconds> provider_time_;
     std::optional<core::SteadyTime> season_due_;  ///< None: now.
     bool must_look_ = true;  ///< At start and after a failed commit: read by id whatever should have begun.

@@ -57,7 +57,7 @@ struct FixtureSnapshot {
     std::optional<NamedRef> away;
     std::optional<std::chrono::sys_seconds> kickoff;
     std::int32_t state_id = 0;
-    std::string state;         ///< The provider's developer name, kept raw when unknown.
+    std::string state;  ///< The provider's developer name, kept raw when unknown.
     bool is_known_state = true;
     bool is_terminal = false;  ///< The state is one that ends a match; full time shows briefly before extra time too.
     bool has_started = false;
@@ -67,7 +67,7 @@ struct FixtureSnapshot {
     std::optional<Score> score;       ///< After extra time where there was any, without the shoot-out (B17).
     std::optional<Score> half_score;  ///< At half time.
     std::optional<Score> shootout;
-    bool has_event_list = false;  ///< False: the answer says nothing of events, which is not "no events".
+    bool has_event_list = false;          ///< False: the answer says nothing of events, which is not "no events".
     std::vector<EventSnapshot> events;    ///< Sorted by id, each id once.
     std::vector<RejectedEvent> rejected;  ///< Rows of the list that are not in `events`.
     bool operator==(const FixtureSnapshot&) const = default;
