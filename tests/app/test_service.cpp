@@ -36,11 +36,11 @@ int main(int argc, char** argv) {
     std::string mode = "work";
     bool is_loud = false;
     std::vector<std::string> words;
-    program.settings().bind("test.mode", mode, "work, die, refuse, end or hang");
-    program.settings().bind("test.loud", is_loud, "A flag");
-    program.settings().bind("test.words", words, "A list");
+    program.settings().bind("trial.mode", mode, "work, die, refuse, end or hang");
+    program.settings().bind("trial.loud", is_loud, "A flag");
+    program.settings().bind("trial.words", words, "A list");
     program.on_settings([&] {
-        if (mode == "nonsense") throw core::InvalidInput("test.mode may not be nonsense");
+        if (mode == "nonsense") throw core::InvalidInput("trial.mode may not be nonsense");
     });
     program.add_check("mode", [&](app::Runtime&) {
         if (mode == "die") throw core::Failure::unavailable("a worker that dies");
