@@ -16,11 +16,12 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Counts the renames of one folder as inotify tells them.
+/// Counts the renames of one folder as inotify tells them. It merges equal events that follow each other, so the other half
+/// of each rename is watched as well.
 class RenameLog {
 public:
     explicit RenameLog(const std::filesystem::path& folder) : fd_(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {
-        REQUIRE(::inotify_add_watch(fd_, folder.c_str(), IN_MOVED_TO | IN_DELETE) >= 0);
+        REQUIRE(::inotify_add_watch(fd_, folder.c_str(), IN_MOVED_FROM | IN_MOVED_TO | IN_DELETE) >= 0);
     }
     ~RenameLog() { ::close(fd_); }
     RenameLog(const RenameLog&) = delete;
@@ -36,7 +37,8 @@ private:
         for (auto count = ::read(fd_, buffer, sizeof buffer); count > 0; count = ::read(fd_, buffer, sizeof buffer)) {
             for (const char* at = buffer; at < buffer + count;) {
                 const auto* event = reinterpret_cast<const inotify_event*>(at);
-                if (event->name[0] != '.') ++((event->mask & IN_MOVED_TO) != 0 ? renames_ : removals_);
+                if (event->name[0] != '.' && (event->mask & IN_MOVED_TO) != 0) ++renames_;
+                if (event->name[0] != '.' && (event->mask & IN_DELETE) != 0) ++removals_;
                 at += sizeof(inotify_event) + event->len;
             }
         }
