@@ -9,6 +9,8 @@ install(EXPORT ftlfeedTargets NAMESPACE ftlfeed:: DESTINATION "${CMAKE_INSTALL_L
 configure_package_config_file(cmake/ftlfeedConfig.cmake.in "${CMAKE_CURRENT_BINARY_DIR}/ftlfeedConfig.cmake"
   INSTALL_DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/ftlfeed")
 write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/ftlfeedConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+# Relative to where it lies, so that `cmake --install --prefix` may put it anywhere.
+file(RELATIVE_PATH ftl_prefix_from_pc "${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig" "${CMAKE_INSTALL_PREFIX}")
 configure_file(cmake/ftlfeed.pc.in "${CMAKE_CURRENT_BINARY_DIR}/ftlfeed.pc" @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/ftlfeedConfig.cmake" "${CMAKE_CURRENT_BINARY_DIR}/ftlfeedConfigVersion.cmake"
   DESTINATION "${CMAKE_INSTALL_LIBDIR}/cmake/ftlfeed")
