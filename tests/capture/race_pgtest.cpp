@@ -2,11 +2,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <pqxx/transaction>
 #include <thread>
 #include <vector>
 
+#include <ftlfeed/core/failure.hpp>
+
 #include "books.hpp"
+#include "statement_relay.hpp"
 #include "support/rng.hpp"
+#include "support/wait.hpp"
 
 using namespace ftlfeed::capture;
 using namespace ftl::test;
@@ -59,9 +64,58 @@ TEST_CASE("capture.race: many writers of fixtures with the same teams and player
         }
     }
     CHECK(failures == 0);
+    // Not one was healed by trying again: the order of locks leaves no circle.
+    CHECK(books.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == "0");
     CHECK(books.count("match_events") == 4 * 12);
     CHECK(books.count("event_bump_log") == 4 * 12 * 3);
     CHECK(books.count("event_bump_log WHERE entry <> 0") == 0);
+    CHECK(books.wrong_totals() == 0);
+}
+
+TEST_CASE("capture.race: a deadlock with somebody else's transaction repeats the fixture whole") {
+    Books books;
+    books.store(grown(1, 1));
+    auto foreign = books.database().connect();
+    pqxx::work other(foreign);
+    other.exec("SELECT * FROM instrument_bump FOR UPDATE");
+    StoreResult result;
+    std::jthread writer([&] {
+        ftlfeed::store::Session session(books.settings());
+        result = Ingest("sportmonks").store(session, grown(1, 2), draw_ticket(session), Source::kLive);
+    });
+    REQUIRE(wait_until([&] {
+        return books.value(
+                   "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = "
+                   "current_database()") == "1";
+    }));
+    // Now each waits for the other; the one that waits longer finds the circle and gives way.
+    other.exec("SELECT * FROM fixture FOR UPDATE");
+    other.commit();
+    writer.join();
+    CHECK(result.events_new == 1);
+    CHECK(books.count("event_bump_log") == 6);
+    CHECK(books.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") == "1");
+    CHECK(books.wrong_totals() == 0);
+}
+
+TEST_CASE("E27: a commit whose answer is lost is in doubt and storing again moves no price a second time") {
+    Books books;
+    StatementRelay relay(books.database().uri());
+    auto settings = books.settings();
+    settings.uri = relay.uri();
+    ftlfeed::store::Session session(settings);
+    const auto ticket = draw_ticket(session);
+    relay.lose_next_commit();
+    try {
+        Ingest("sportmonks").store(session, grown(1, 3), ticket, Source::kLive);
+        FAIL("the answer came");
+    } catch (const ftlfeed::core::Failure& failure) {
+        CHECK(failure.in_doubt());
+    }
+    CHECK(session.is_broken());
+    CHECK(books.count("event_bump_log") == 9);  // It was committed, and nobody knew.
+    CHECK(books.store(grown(1, 3), ticket).outcome == StoreResult::Outcome::kUnchanged);
+    CHECK(books.count("event_bump_log") == 9);
     CHECK(books.wrong_totals() == 0);
 }
 

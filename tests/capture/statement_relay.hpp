@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
@@ -56,6 +57,9 @@ public:
         return std::exchange(statements_, {});
     }
 
+    /// The next COMMIT goes out, and its answer is lost with the connection.
+    void lose_next_commit() { loses_commit_ = true; }
+
 private:
     static sockaddr_in loopback(std::uint16_t port) {
         sockaddr_in address{};
@@ -85,6 +89,7 @@ private:
     void relay(int client, int server, const std::stop_token& stop) {
         std::string sent;  // What the client sent and is not read yet.
         bool has_started = false;
+        bool is_lost = false;
         while (!stop.stop_requested()) {
             std::array<pollfd, 2> wait{pollfd{client, POLLIN, 0}, pollfd{server, POLLIN, 0}};
             if (::poll(wait.data(), wait.size(), 20) <= 0) continue;
@@ -93,12 +98,14 @@ private:
                 const auto length = ::read(client, buffer.data(), buffer.size());
                 if (length <= 0) break;
                 sent.append(buffer.data(), static_cast<std::size_t>(length));
-                read_along(sent, has_started);
+                read_along(sent, has_started, is_lost);
                 if (::write(server, buffer.data(), static_cast<std::size_t>(length)) != length) break;
             }
             if (wait[1].revents != 0) {
                 const auto length = ::read(server, buffer.data(), buffer.size());
-                if (length <= 0 || ::write(client, buffer.data(), static_cast<std::size_t>(length)) != length) break;
+                if (length <= 0 || is_lost ||
+                    ::write(client, buffer.data(), static_cast<std::size_t>(length)) != length)
+                    break;
             }
         }
         ::close(client);
@@ -111,7 +118,7 @@ private:
         return ntohl(length);
     }
 
-    void read_along(std::string& sent, bool& has_started) {
+    void read_along(std::string& sent, bool& has_started, bool& is_lost) {
         // The first message (start-up, or a request for encryption before it) has no type byte.
         while (!has_started && sent.size() >= 8) {
             const auto length = length_at(sent, 0);
@@ -122,7 +129,11 @@ private:
         while (sent.size() >= 5) {
             const auto length = length_at(sent, 1);
             if (sent.size() < length + 1) return;
-            if (sent[0] == 'Q') note(sent.c_str() + 5);
+            if (sent[0] == 'Q') {
+                const std::string statement = sent.c_str() + 5;
+                if (statement.starts_with("COMMIT") && loses_commit_.exchange(false)) is_lost = true;
+                note(statement);
+            }
             if (sent[0] == 'P') note(sent.c_str() + 5 + std::strlen(sent.c_str() + 5) + 1);
             sent.erase(0, length + 1);
         }
@@ -140,6 +151,7 @@ private:
     std::string relayed_uri_;
     std::uint16_t server_port_ = 0;
     int listener_ = -1;
+    std::atomic<bool> loses_commit_ = false;
     std::mutex mutex_;
     std::vector<std::string> statements_;
     std::vector<std::jthread> connections_;
