@@ -83,6 +83,10 @@ start_servers() {
 
 mkdir -p build
 step set-up tools/setup.sh run test
+# What another clone or preset has compiled alike is taken from there.
+if command -v ccache >/dev/null; then
+    export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+fi
 step build build
 if [[ -n ${FTL_TEST_SERVERS:-} ]]; then
     source "$FTL_TEST_SERVERS/servers.env"
