@@ -108,6 +108,7 @@ ProviderSettings provider_settings(const cxxopts::ParseResult& options) {
     settings.next_page = next_page_of(options["next-page"].as<std::string>());
     settings.plan_is_paid = !options["free-plan"].as<bool>();
     settings.quota = options["quota"].as<int>();
+    if (settings.quota < 0) throw UsageError("--quota is 0 or more");
     settings.quota_as_422 = options["quota-as-422"].as<bool>();
     settings.retry_after = !options["no-retry-after"].as<bool>();
     settings.speed = speed_of(options["speed"].as<std::string>());

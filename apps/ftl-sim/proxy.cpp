@@ -8,6 +8,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr std::size_t kChunkBytes = 16 * 1024;
+constexpr std::chrono::hours kHoldMax{24 * 365};  // Longer than any test.
 
 /// One accepted connection and its way to the server. Lives as long as a handler of it is pending.
 class Relay : public std::enable_shared_from_this<Relay> {
@@ -132,7 +134,7 @@ private:
 
     /// Keeps the connection without reading from it, until cut() or the other direction ends it.
     void hold(Pump& pump) {
-        pump.timer.expires_at(asio::steady_timer::time_point::max());
+        pump.timer.expires_after(kHoldMax);
         pump.timer.async_wait([self = shared_from_this()](error_code) {});
     }
 
