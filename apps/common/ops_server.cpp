@@ -27,7 +27,7 @@ namespace ftlfeed::app {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
-using tcp = asio::ip::tcp;
+using Tcp = asio::ip::tcp;
 
 namespace {
 
@@ -66,7 +66,7 @@ Response answer(const Readiness& readiness, const http::request<http::empty_body
 /// One request and its answer. Lives as long as one of its handlers waits.
 class Exchange : public std::enable_shared_from_this<Exchange> {
 public:
-    Exchange(tcp::socket socket, const Readiness& readiness, int& open)
+    Exchange(Tcp::socket socket, const Readiness& readiness, int& open)
         : stream_(std::move(socket)), readiness_(readiness), open_(open) {
         ++open_;
         parser_.header_limit(kHeaderBytesMax);
@@ -88,7 +88,7 @@ private:
         response_ = answer(readiness_, parser_.get());
         http::async_write(stream_, response_, [self = shared_from_this()](beast::error_code, std::size_t) {
             beast::error_code ignored;  // The other side may be gone already.
-            self->stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
+            self->stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
         });
     }
 
@@ -100,7 +100,7 @@ private:
     int& open_;
 };
 
-tcp::endpoint endpoint_of(const std::string& address) {
+Tcp::endpoint endpoint_of(const std::string& address) {
     const auto refuse = [&] {
         return core::InvalidInput("ops.address is " + core::json_quoted(core::shorten(address, 100)) +
                                   "; write IP:PORT, such as 127.0.0.1:9100 or [::1]:9100");
@@ -146,7 +146,7 @@ public:
 
 private:
     void accept() {
-        acceptor_.async_accept([this](boost::system::error_code error, tcp::socket socket) {
+        acceptor_.async_accept([this](boost::system::error_code error, Tcp::socket socket) {
             // One too many is closed at once: an operator's page is no reason to run out of descriptors.
             if (!error && open_ < kConnectionsMax) {
                 std::make_shared<Exchange>(std::move(socket), readiness_, open_)->begin();
@@ -167,7 +167,7 @@ private:
     const Readiness& readiness_;
     int open_ = 0;  // Before the context: exchanges that it still holds count down when it goes.
     asio::io_context context_{1};
-    tcp::acceptor acceptor_;
+    Tcp::acceptor acceptor_;
     asio::steady_timer pause_{context_};
     std::uint16_t port_ = 0;
     std::jthread thread_;  // Last: it uses all the others.

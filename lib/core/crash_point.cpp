@@ -30,10 +30,10 @@ CrashPoint crash_point() {
 }  // namespace
 
 void durable_step(const char* name) {
-    static const CrashPoint point = crash_point();
+    static const CrashPoint kPoint = crash_point();
     static std::atomic<long long> steps{0};
-    if (point.at <= 0 || (point.name != nullptr && std::strcmp(point.name, name) != 0)) return;
-    if (++steps == point.at) _exit(kExitAsIfKilled);
+    if (kPoint.at <= 0 || (kPoint.name != nullptr && std::strcmp(kPoint.name, name) != 0)) return;
+    if (++steps == kPoint.at) _exit(kExitAsIfKilled);
 }
 
 }  // namespace ftlfeed::core

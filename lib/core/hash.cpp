@@ -28,16 +28,17 @@ struct FreeDecompressor {
 
 /// One for each thread: making it costs more than packing a small file.
 libdeflate_compressor* compressor() {
-    thread_local const std::unique_ptr<libdeflate_compressor, FreeCompressor> mine(
+    thread_local const std::unique_ptr<libdeflate_compressor, FreeCompressor> kMine(
         libdeflate_alloc_compressor(kGzipLevel));
-    if (!mine) throw std::bad_alloc();
-    return mine.get();
+    if (!kMine) throw std::bad_alloc();
+    return kMine.get();
 }
 
 libdeflate_decompressor* decompressor() {
-    thread_local const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> mine(libdeflate_alloc_decompressor());
-    if (!mine) throw std::bad_alloc();
-    return mine.get();
+    thread_local const std::unique_ptr<libdeflate_decompressor, FreeDecompressor> kMine(
+        libdeflate_alloc_decompressor());
+    if (!kMine) throw std::bad_alloc();
+    return kMine.get();
 }
 
 /// What the trailer says of the plain size (modulo 2^32). A hint for the buffer: the bytes may lie.

@@ -242,7 +242,8 @@ std::vector<std::string> Settings::load(const std::vector<std::string>& args,
 std::vector<Settings::Described> Settings::describe() const {
     std::vector<Described> all;
     all.reserve(entries_.size());
-    for (const auto& entry : entries_) all.push_back({entry.key, entry.doc, entry.default_text, entry.takes_list, entry.is_bool});
+    for (const auto& entry : entries_)
+        all.push_back({entry.key, entry.doc, entry.default_text, entry.takes_list, entry.is_bool});
     return all;
 }
 

@@ -24,8 +24,8 @@ struct FreeList {
 using HeaderList = std::unique_ptr<curl_slist, FreeList>;
 
 void start_libcurl() {
-    static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (started != CURLE_OK) throw Failure::permanent("libcurl does not start");
+    static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (kStarted != CURLE_OK) throw Failure::permanent("libcurl does not start");
 }
 
 /// The URL without what may be secret: user, password, query.

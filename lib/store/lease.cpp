@@ -85,11 +85,11 @@ void Lease::release(Session& session) {
 std::string process_identity() {
     std::array<char, 256> host{};
     if (gethostname(host.data(), host.size() - 1) != 0) host[0] = '\0';
-    static const auto salt = [] {
+    static const auto kSalt = [] {
         std::random_device random;
         return core::sha256_hex(std::to_string(random()) + ':' + std::to_string(random())).substr(0, 12);
     }();
-    return std::string(host.data()) + ':' + std::to_string(getpid()) + ':' + salt;
+    return std::string(host.data()) + ':' + std::to_string(getpid()) + ':' + kSalt;
 }
 
 }  // namespace ftlfeed::store

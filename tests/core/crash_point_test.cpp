@@ -33,3 +33,9 @@ TEST_CASE("core.crash_point: without the variable nothing ends") {
     CHECK(exit_code_of("", 5) == 55);
     CHECK(exit_code_of("0", 5) == 55);
 }
+
+TEST_CASE("core.crash_point: with a name only the steps of that name count") {
+    CHECK(exit_code_of("2:test.step", 2) == 137);
+    CHECK(exit_code_of("2:test.step", 1) == 51);
+    CHECK(exit_code_of("1:test.other", 5) == 55);
+}
