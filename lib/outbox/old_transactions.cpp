@@ -19,8 +19,8 @@ constexpr std::size_t kDescriptionBytesMax = 500;
 constexpr const char* kOldTransactions = R"(
 SELECT subject, description FROM (
     SELECT 'open ' || pid || ' ' || to_char(xact_start AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS subject,
-           'transaction of process ' || pid || ', open for ' || extract(epoch FROM clock_timestamp() - xact_start)::bigint
-           || ' s: user ' || coalesce(usename, '?') || ', database ' || coalesce(datname, '?') || ', application '
+           'transaction of process ' || pid || ', open for '
+           || extract(epoch FROM clock_timestamp() - xact_start)::bigint || ' s: user ' || coalesce(usename, '?') || ', database ' || coalesce(datname, '?') || ', application '
            || coalesce(nullif(application_name, ''), '?') || coalesce(', client ' || host(client_addr), '') || ', '
            || coalesce(state, '?') || '; end it there, or by SELECT pg_terminate_backend(' || pid || ')' AS description,
            xact_start AS since

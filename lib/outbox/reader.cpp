@@ -116,12 +116,13 @@ private:
     const Reader::Options& options_;
 };
 
-/// R7. A restored dump carries a cursor whose snapshot belongs to another cluster's xids: it would swallow every new row.
+/// R7. A restored dump carries a cursor whose snapshot holds another cluster's xids: it would swallow every new row.
 void check_cursor(store::Session& session, const std::string& consumer) {
-    static const std::string query = std::string("SELECT pg_is_in_recovery(), c.consumer IS NULL, ") + sql::kIsForeign +
-                                     " FROM pg_control_system() s LEFT JOIN outbox_cursor c ON c.consumer = $1";
+    static const std::string kQuery = std::string("SELECT pg_is_in_recovery(), c.consumer IS NULL, ") +
+                                      sql::kIsForeign +
+                                      " FROM pg_control_system() s LEFT JOIN outbox_cursor c ON c.consumer = $1";
     session.without_transaction([&](pqxx::transaction_base& tx) {
-        const auto row = tx.exec_params(query, consumer)[0];
+        const auto row = tx.exec_params(kQuery, consumer)[0];
         if (row[0].as<bool>()) {
             throw core::Failure::permanent(
                 "outbox: this server is a standby; its snapshots have no list of open transactions and would lose "

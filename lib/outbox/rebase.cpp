@@ -46,7 +46,7 @@ std::int64_t rebase(store::Session& session) {
         // builds of the marks below, since those begin after this commit; what comes later is read from the outbox.
         tx.exec("LOCK TABLE outbox_cursor IN EXCLUSIVE MODE");
         marked = static_cast<std::int64_t>(tx.exec(kMarkAll).affected_rows());
-        // The old cluster's rows carry its xids: kept, they would come up again when this cluster reaches those numbers.
+        // The old cluster's rows carry its xids: kept, they would come up when this cluster reaches those numbers.
         tx.exec("DELETE FROM outbox");
         tx.exec(kStampDocuments);
         tx.exec(kStampAssignments);

@@ -9,7 +9,6 @@
 #include "outbox/sql.hpp"
 #include "readers.hpp"
 #include "scenarios.hpp"
-#include "support/cluster.hpp"
 #include "support/pg.hpp"
 #include "support/wait.hpp"
 
@@ -44,17 +43,6 @@ TEST_CASE("outbox.canary: a reader that locks and looks in one statement goes ba
     const auto verdict = wait_for_the_cursor(db.uri(), Method::kOneStatementLock);
     CHECK(verdict.skipped == 0);
     CHECK(verdict.repeated > 0);
-}
-
-TEST_CASE("outbox.canary: a reader that orders by the xids' text skips and repeats where they gain a digit") {
-    Cluster cluster;
-    const auto uri = cluster.make_database("feeds");
-    cluster.set_next_xid(999'965);
-    const auto verdict = many_small_transactions(uri, Method::kTextOrder, 84);
-    REQUIRE(
-        run_sql(uri, "SELECT min(txid) < '1000000' AND max(txid) > '1000000' FROM outbox WHERE record_kind = 'test'") ==
-        "t");
-    CHECK(verdict.skipped + verdict.repeated > 0);
 }
 
 TEST_CASE("outbox.canary: a reader whose own transaction passes for finished loses the rows that it adds") {

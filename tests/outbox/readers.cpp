@@ -2,11 +2,13 @@
 
 #include <ftlfeed/outbox/reader.hpp>
 #include <ftlfeed/store/session.hpp>
+#include <ftlfeed/store/value.hpp>
 #include <map>
 #include <pqxx/connection>
 #include <pqxx/result>
 #include <pqxx/transaction>
 #include <stdexcept>
+#include <vector>
 
 #include "outbox/sql.hpp"
 
@@ -26,7 +28,14 @@ const std::map<std::string, Method> kNames = {
     {"own_finished", Method::kOwnFinished},
 };
 
-constexpr const char* kDeliver = "INSERT INTO sink (consumer, row_id, record_id) VALUES ($1, $2, $3)";
+/// A page in one statement, so that the readers keep up with the writers.
+void deliver(pqxx::transaction_base& tx, const std::string& consumer, const std::vector<std::string>& row_ids,
+             const std::vector<std::string>& record_ids) {
+    tx.exec_params(
+        "INSERT INTO sink (consumer, row_id, record_id) SELECT $1, r.row_id::bigint, r.record_id"
+        " FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS r (row_id, record_id, n) ORDER BY r.n",
+        consumer, store::text_array(row_ids), store::text_array(record_ids));
+}
 
 store::ConnectionSettings settings_of(const std::string& uri) {
     store::ConnectionSettings settings;
@@ -49,7 +58,13 @@ public:
 
     std::size_t read_page() override {
         return reader_.read_page([this](pqxx::transaction_base& tx, std::span<const product::OutboxRow> rows) {
-            for (const auto& row : rows) tx.exec_params(kDeliver, options_.consumer, row.id, row.record.id);
+            std::vector<std::string> row_ids;
+            std::vector<std::string> record_ids;
+            for (const auto& row : rows) {
+                row_ids.push_back(std::to_string(row.id));
+                record_ids.push_back(row.record.id);
+            }
+            deliver(tx, options_.consumer, row_ids, record_ids);
             after_page(tx, options_);
         });
     }
@@ -74,8 +89,13 @@ public:
     std::size_t read_page() override {
         pqxx::work tx(connection_);
         const auto rows = read_in(tx);
-        for (const auto& row : rows)
-            tx.exec_params(kDeliver, options_.consumer, row[0].c_str(), row["record_id"].c_str());
+        std::vector<std::string> row_ids;
+        std::vector<std::string> record_ids;
+        for (const auto& row : rows) {
+            row_ids.emplace_back(row[0].c_str());
+            record_ids.emplace_back(row["record_id"].c_str());
+        }
+        deliver(tx, options_.consumer, row_ids, record_ids);
         if (!rows.empty()) after_page(tx, options_);
         move_cursor(tx, rows);
         tx.commit();

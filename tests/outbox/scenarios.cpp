@@ -175,8 +175,8 @@ PreparedGuard::~PreparedGuard() {
 
 std::string unique_gid() {
     static std::atomic<int> count{0};
-    static const unsigned salt = std::random_device{}();
-    return "g_" + std::to_string(getpid()) + "_" + std::to_string(salt) + "_" + std::to_string(++count);
+    static const unsigned kSalt = std::random_device{}();
+    return "g_" + std::to_string(getpid()) + "_" + std::to_string(kSalt) + "_" + std::to_string(++count);
 }
 
 }  // namespace ftl::test::outbox

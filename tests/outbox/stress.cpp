@@ -7,6 +7,7 @@
 #include <pqxx/nontransaction>
 #include <pqxx/result>
 #include <pqxx/transaction>
+#include <stdexcept>
 #include <stop_token>
 #include <thread>
 
@@ -166,6 +167,24 @@ void commit_what_is_prepared(const std::string& uri) {
     }
 }
 
+/// However the dice fell and however far behind the readers were, one transaction is late for all of them.
+void commit_one_late(const std::string& uri, const std::vector<Method>& methods) {
+    Writer late(uri);
+    late.touch("late");
+    commit_each(uri, {"on time"});
+    for (const auto method : methods) {
+        if (method == Method::kXminHorizon) continue;  // Waits for the late one.
+        const auto has_come = [&] {
+            return run_sql(uri, "SELECT count(*) FROM sink WHERE record_id = 'on time' AND consumer = '" +
+                                    name_of(method) + "'") == "1";
+        };
+        if (!wait_until(has_come, std::chrono::seconds(30))) {
+            throw std::runtime_error(name_of(method) + " does not come to the newest row");
+        }
+    }
+    late.commit();
+}
+
 Verdict finish_reading(const std::string& uri, Method method) {
     ReaderOptions options;
     options.uri = uri;
@@ -216,8 +235,10 @@ StressResult run_stress(Cluster& cluster, const std::string& uri, const StressSe
             }
         }
         for (auto& writer : writers) writer.request_stop();
+        writers.clear();
+        commit_what_is_prepared(uri);
+        commit_one_late(uri, settings.methods);
     }
-    commit_what_is_prepared(uri);
     for (const auto method : settings.methods) result.verdicts[method] = finish_reading(uri, method);
     return result;
 }

@@ -13,8 +13,8 @@
 namespace ftl::test::outbox {
 
 /// Writers of every kind (quick, slow, rolled back, with savepoints, prepared, some without a synchronous commit), a
-/// writing transaction in another database over and over, two reader processes for each method that are killed at random
-/// moments, and immediate stops of Postgres.
+/// writing transaction in another database over and over, two reader processes for each method that are killed at
+/// random moments, and immediate stops of Postgres.
 struct StressSettings {
     std::chrono::milliseconds length{8000};
     int writers = 6;
