@@ -11,6 +11,7 @@ ones, and what the client has is read from its folder and from the log of a watc
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
@@ -29,7 +30,11 @@ PROGRAMS = ("ftl-ingest", "ftl-deliver")
 END_SECONDS = 100
 CRASH_EXIT_CODE = 137
 KILLS_MIN = 9
-PAUSE_SECONDS = (0.15, 0.9)
+# Between two kills the provider goes on by some instants, so that a slow machine gets as far as a quick one, and then a
+# moment passes, so that a kill may fall anywhere.
+INSTANTS_BETWEEN = (2, 12)
+PAUSE_SECONDS_MAX = 0.25
+PROGRESS_SECONDS = 60
 STEPS_MAX = 2_000
 
 
@@ -38,8 +43,8 @@ class Arena:
 
     def __init__(self, folder, *options):
         self.folder = folder
-        self.servers = Servers(os.path.join(folder, "servers"))
         self.data = generate(os.path.join(folder, "tournament.json"), *options)
+        self.servers = Servers(os.path.join(folder, "servers"))
         self.runs = 0
         self.undisturbed = None
 
@@ -98,24 +103,40 @@ def disturb(installation, servers, name):
     installation.start(name)
 
 
-def is_played(installation):
+def status_of(installation):
     try:
-        return installation.watcher().provider()["at_end"]
+        return installation.watcher().provider()
     except OSError:
-        return False
+        return {"at_end": False, "clock": ""}
+
+
+def is_played(installation):
+    return status_of(installation)["at_end"]
+
+
+def wait_for_instants(installation, count):
+    """Until the provider's clock has moved `count` times, or everything is played."""
+    last, deadline = status_of(installation)["clock"], time.monotonic() + PROGRESS_SECONDS
+    while count > 0 and time.monotonic() < deadline:
+        status = status_of(installation)
+        if status["at_end"]:
+            return
+        if status["clock"] != last:
+            last, count = status["clock"], count - 1
+        time.sleep(0.005)
 
 
 def play_with_kills(arena, seed):
     dice = random.Random(seed)
     victims = [*PROGRAMS, "postgres"]
     kills = 0
-    # Slow enough that every victim dies several times while the tournament plays.
-    with arena.installation(poll_interval_ms="25") as installation:
+    with arena.installation(poll_interval_ms="10") as installation:
         installation.start_simulator()
         for name in PROGRAMS:
             installation.start(name)
         while not is_played(installation) or kills < KILLS_MIN:
-            time.sleep(dice.uniform(*PAUSE_SECONDS))
+            wait_for_instants(installation, dice.randint(*INSTANTS_BETWEEN))
+            time.sleep(dice.uniform(0, PAUSE_SECONDS_MAX))
             if kills % len(victims) == 0:
                 dice.shuffle(victims)
             disturb(installation, arena.servers, victims[kills % len(victims)])
@@ -262,6 +283,8 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1] not in modes:
         print(__doc__, file=sys.stderr)
         return 2
+    # Ended from outside it still stops what it has started.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     folder = tempfile.mkdtemp(prefix="ftl-crash-", dir="/tmp")
     os.chmod(folder, 0o755)
     try:
