@@ -55,7 +55,7 @@ CREATE TABLE IF NOT EXISTS feed_dirty (
     abandoned   integer NOT NULL DEFAULT 0, -- claims in a row whose builder died; from the third on there is a back-off
     reason      text NOT NULL DEFAULT 'touch'
 );
-CREATE INDEX IF NOT EXISTS feed_dirty_first_touch ON feed_dirty (first_touch);
+CREATE INDEX IF NOT EXISTS feed_dirty_first_touch ON feed_dirty (first_touch, doc_key COLLATE "C");
 
 -- When a dirty file is to be built: after quiet_ms without a touch, at most quiet_ms_max after the first one, and not
 -- before its back-off is over. A touch from the future means that Postgres's clock was set back, by hand or by a

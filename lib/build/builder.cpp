@@ -38,12 +38,18 @@ std::string builder_identity() {
 
 const char* name_of(BuildResult result) {
     switch (result) {
-        case BuildResult::kChanged: return "changed";
-        case BuildResult::kUnchanged: return "unchanged";
-        case BuildResult::kRetired: return "retired";
-        case BuildResult::kEnumerated: return "enumerated";
-        case BuildResult::kFailed: return "failed";
-        case BuildResult::kNothingDue: break;
+        case BuildResult::kChanged:
+            return "changed";
+        case BuildResult::kUnchanged:
+            return "unchanged";
+        case BuildResult::kRetired:
+            return "retired";
+        case BuildResult::kEnumerated:
+            return "enumerated";
+        case BuildResult::kFailed:
+            return "failed";
+        case BuildResult::kNothingDue:
+            break;
     }
     return "nothing";
 }
@@ -52,7 +58,8 @@ void count_build(const BuildOutcome& outcome, core::SteadyTime began) {
     static const std::vector<double> kBounds{0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10};
     static auto seconds = core::histogram("ftl_build_seconds", "From the claim to the end of a build", kBounds);
     seconds.observe(std::chrono::duration<double>(core::Clock::real().steady_now() - began).count());
-    core::counter("ftl_build_builds_total", "Builds by how they ended", {{"result", name_of(outcome.result)}}).increment();
+    core::counter("ftl_build_builds_total", "Builds by how they ended", {{"result", name_of(outcome.result)}})
+        .increment();
 }
 
 /// Gives every advisory lock back, whatever happens: a session that goes on holding a file's lock would stop its builds.
@@ -71,7 +78,8 @@ BuildOutcome build_claimed(store::Session& session, const Claim& claim, const Re
                            const BuildObserver& observer, std::string& snapshot) {
     const auto key = parse_marked_key(claim.doc_key);
     if (key.is_enumeration) return enumerate_files(session, claim, key, resolvers, observer, snapshot);
-    return build_file(session, claim, core::FeedKey(key.event, key.feed_type, key.filter), resolvers, observer, snapshot);
+    return build_file(session, claim, core::FeedKey(key.event, key.feed_type, key.filter), resolvers, observer,
+                      snapshot);
 }
 
 void clear_alert(store::Session& session, const Claim& claim) {

@@ -21,7 +21,8 @@ constexpr int kPairsMax = 3;
 
 /// Other plans read the rows in another order: an array without ORDER BY shows itself.
 constexpr const char* kOtherPlans =
-    "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL enable_hashagg = off;"
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; SET LOCAL enable_hashjoin = off; SET LOCAL "
+    "enable_hashagg = off;"
     "SET LOCAL enable_material = off; SET LOCAL jit = off";
 
 void check_json(const Resolved& resolved) {
@@ -30,9 +31,9 @@ void check_json(const Resolved& resolved) {
     document.Parse<rapidjson::kParseIterativeFlag | rapidjson::kParseValidateEncodingFlag>(resolved.body.data(),
                                                                                            resolved.body.size());
     if (!document.HasParseError()) return;
-    throw core::InvalidInput("the body is no JSON: " +
-                             std::string(rapidjson::GetParseError_En(document.GetParseError())) + " at byte " +
-                             std::to_string(document.GetErrorOffset()));
+    throw core::InvalidInput(
+        "the body is no JSON: " + std::string(rapidjson::GetParseError_En(document.GetParseError())) + " at byte " +
+        std::to_string(document.GetErrorOffset()));
 }
 
 Resolved build_once(store::Session& session, const ResolverRegistry& resolvers, const FeedDefinition& definition,

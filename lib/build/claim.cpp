@@ -25,7 +25,8 @@ constexpr const char* kLockClass = "1179929670";
 /// - claim_xmin is a lower bound of the snapshot that the build takes after this statement, and of the cursor's.
 /// - A claim that is found on the row is a dead builder's, since we hold the lock. The third in a row makes the file wait
 ///   in case this one dies too: a file whose build ends the process must not be all that anybody does.
-/// - The index on first_touch gives the order; due rows are mostly the first ones.
+/// - The index gives the order; due rows are mostly the first ones. Of one touch's marks `TYPE/*` comes before the files:
+///   one that has gone is then retired, and not tried in vain before.
 const std::string kClaim = std::string(R"(
 WITH due AS MATERIALIZED (
     SELECT d.doc_key
@@ -33,9 +34,10 @@ WITH due AS MATERIALIZED (
      WHERE d.doc_key <> ALL ($2::text[])
        AND ftl_due_at(d.first_touch, d.last_touch, d.not_before, coalesce(f.quiet_ms, 0), coalesce(f.quiet_ms_max, 0),
                       clock_timestamp()) <= clock_timestamp()
-     ORDER BY d.first_touch LIMIT 1 FOR UPDATE OF d SKIP LOCKED
+     ORDER BY d.first_touch, d.doc_key COLLATE "C" LIMIT 1 FOR UPDATE OF d SKIP LOCKED
 ), locked AS MATERIALIZED (
-    SELECT doc_key, pg_try_advisory_lock()") + kLockClass + R"(, hashtext(doc_key)) AS is_ours FROM due
+    SELECT doc_key, pg_try_advisory_lock()") +
+                           kLockClass + R"(, hashtext(doc_key)) AS is_ours FROM due
 ), marked AS MATERIALIZED (
     SELECT snap FROM outbox_cursor WHERE consumer = 'build'
 ), claimed AS (
@@ -43,7 +45,7 @@ WITH due AS MATERIALIZED (
        SET claim_xmin = least(pg_snapshot_xmin(pg_current_snapshot()), (SELECT pg_snapshot_xmin(snap) FROM marked)),
            claimed_by = $1, first_since_claim = NULL, abandoned = CASE WHEN d.claim_xmin IS NULL THEN 0 ELSE d.abandoned + 1 END,
            not_before = CASE WHEN d.claim_xmin IS NOT NULL AND d.abandoned >= 2
-                             THEN clock_timestamp() + least(60, power(2, least(d.abandoned, 10) - 2)) * interval '1 s'
+                             THEN clock_timestamp() + least(60, 5 * power(2, least(d.abandoned, 10) - 2)) * interval '1 s'
                              ELSE d.not_before END
       FROM locked l WHERE d.doc_key = l.doc_key AND l.is_ours
     RETURNING d.doc_key, d.gen, d.first_touch, d.last_touch, d.failures
@@ -56,7 +58,8 @@ const std::string kHoldsLock = std::string(R"(
 EXISTS (SELECT FROM pg_locks
          WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted AND objsubid = 2
            AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-           AND classid = )") + kLockClass + R"( AND objid = (hashtext($1)::bigint & 4294967295)::oid))";
+           AND classid = )") + kLockClass +
+                               R"( AND objid = (hashtext($1)::bigint & 4294967295)::oid))";
 
 /// $1 = doc_key, $2 = gen, $3 = the build's snapshot, $4 = identity, $5 = newest touch that the claim knew.
 /// - It must be a statement of its own after the build's commit: it sees the new dependency rows, and any touch that it
@@ -68,7 +71,8 @@ EXISTS (SELECT FROM pg_locks
 ///   else never be quiet again.
 const std::string kFinish = std::string(R"(
 WITH held AS MATERIALIZED (
-    SELECT )") + kHoldsLock + R"( AS is_ours
+    SELECT )") + kHoldsLock +
+                            R"( AS is_ours
 ), unseen AS MATERIALIZED (
     SELECT min(created_at) AS oldest, max(created_at) AS newest FROM (
         SELECT o.created_at
@@ -161,7 +165,8 @@ std::optional<std::chrono::milliseconds> time_to_next_due(store::Session& sessio
     std::optional<std::chrono::milliseconds> left;
     session.without_transaction([&](pqxx::transaction_base& tx) {
         const auto rows = tx.exec(kNextDue);
-        if (!rows[0][0].is_null()) left = std::chrono::milliseconds(std::max<std::int64_t>(0, rows[0][0].as<std::int64_t>()));
+        if (!rows[0][0].is_null())
+            left = std::chrono::milliseconds(std::max<std::int64_t>(0, rows[0][0].as<std::int64_t>()));
     });
     return left;
 }
@@ -176,8 +181,7 @@ bool finish_claim(store::Session& session, const Claim& claim, const std::string
                   const std::string& snapshot) {
     bool is_clean = false;
     session.without_transaction([&](pqxx::transaction_base& tx) {
-        const auto row =
-            tx.exec_params(kFinish, claim.doc_key, claim.gen, snapshot, identity, claim.last_touch)[0];
+        const auto row = tx.exec_params(kFinish, claim.doc_key, claim.gen, snapshot, identity, claim.last_touch)[0];
         if (!row[0].as<bool>()) {
             throw Failure::busy("this session has lost the file's lock: something in the build released it");
         }

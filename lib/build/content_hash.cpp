@@ -73,7 +73,9 @@ std::vector<std::uint8_t> content_hash(std::string_view body, std::span<const st
     bool is_json = false;
     const auto source = [&](rapidjson::Document& target) { return is_json = TaggedSource{body}(target); };
     document.Populate(source);
-    if (!is_json) throw Failure::permanent("the body is no JSON, or nested too deeply, so it has no members that a pointer could name");
+    if (!is_json)
+        throw Failure::permanent(
+            "the body is no JSON, or nested too deeply, so it has no members that a pointer could name");
     for (const auto& text : volatile_pointers) {
         const rapidjson::Pointer pointer(text);
         if (!pointer.IsValid()) throw Failure::permanent("'" + text + "' is no JSON Pointer; write /a/b");

@@ -22,12 +22,13 @@ std::string without_semicolon(std::string sql) {
 
 void pin_settings(pqxx::transaction_base& tx, const ResolverLimits& limits) {
     // pg_temp comes last, or a temporary table could stand before one of ours.
-    tx.exec(fmt::format("SET LOCAL search_path = pg_catalog, feed_data, pg_temp; SET LOCAL TimeZone = 'UTC';"
-                        "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres';"
-                        "SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex';"
-                        "SET LOCAL xmlbinary = 'base64'; SET LOCAL lc_numeric = 'C'; SET LOCAL lc_monetary = 'C';"
-                        "SET LOCAL lc_time = 'C'; SET LOCAL statement_timeout = {}",
-                        limits.statement_timeout.count()));
+    tx.exec(
+        fmt::format("SET LOCAL search_path = pg_catalog, feed_data, pg_temp; SET LOCAL TimeZone = 'UTC';"
+                    "SET LOCAL DateStyle = 'ISO, YMD'; SET LOCAL IntervalStyle = 'postgres';"
+                    "SET LOCAL extra_float_digits = 1; SET LOCAL bytea_output = 'hex';"
+                    "SET LOCAL xmlbinary = 'base64'; SET LOCAL lc_numeric = 'C'; SET LOCAL lc_monetary = 'C';"
+                    "SET LOCAL lc_time = 'C'; SET LOCAL statement_timeout = {}",
+                    limits.statement_timeout.count()));
 }
 
 pqxx::result run_select(pqxx::transaction_base& tx, const std::string& columns, const std::string& sql,
@@ -42,7 +43,8 @@ pqxx::result run_select(pqxx::transaction_base& tx, const std::string& columns, 
     } catch (const pqxx::sql_error& error) {
         // "Read only" tells store that the primary is one no more. Here the definition is to blame, not the server.
         if (error.sqlstate() != "25006") throw;
-        throw core::Failure::permanent("the definition's SELECT writes or locks rows").with_native_code(error.sqlstate());
+        throw core::Failure::permanent("the definition's SELECT writes or locks rows")
+            .with_native_code(error.sqlstate());
     }
 }
 

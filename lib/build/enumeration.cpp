@@ -21,7 +21,8 @@ constexpr const char* kInsertKeys = R"(
 INSERT INTO feed_key (doc_key, event, feed_type, filter)
 SELECT doc_key, $1, $2, filter FROM unnest($3::text[], $4::text[]) AS k (filter, doc_key) ON CONFLICT DO NOTHING)";
 
-/// $1 = doc_keys, sorted, $2 and $3 = the touches that led to the enumeration.
+/// $1 = doc_keys, sorted, $2 and $3 = the touches that led to the enumeration. A back-off ends: a file whose record has
+/// gone cannot be built any more, and is to be retired now.
 constexpr const char* kMarkListed = R"(
 INSERT INTO feed_dirty AS f (doc_key, first_touch, last_touch, reason)
 SELECT doc_key, $2::timestamptz, $3::timestamptz, 'listed' FROM unnest($1::text[]) AS k (doc_key)
@@ -29,7 +30,8 @@ ON CONFLICT (doc_key) DO UPDATE
    SET gen = f.gen + 1, first_touch = least(f.first_touch, excluded.first_touch),
        last_touch = greatest(f.last_touch, excluded.last_touch), marked_at = clock_timestamp(),
        first_since_claim = CASE WHEN f.claim_xmin IS NOT NULL
-                                THEN least(f.first_since_claim, excluded.first_touch) END)";
+                                THEN least(f.first_since_claim, excluded.first_touch) END,
+       reason = excluded.reason, failures = 0, not_before = clock_timestamp())";
 
 struct Difference {
     std::vector<std::string> born;  ///< Filters.
@@ -56,9 +58,10 @@ Difference read_difference(store::Session& session, const Claim& claim, const Ma
                            const ResolverRegistry& resolvers, const BuildObserver& observer, std::string& snapshot) {
     Difference difference;
     session.read_snapshot([&](pqxx::transaction_base& tx) {
-        const auto row = tx.exec_params("SELECT pg_current_snapshot()::text, ARRAY(SELECT filter FROM feed_key"
-                                        " WHERE event = $1 AND feed_type = $2)",
-                                        key.event, key.feed_type)[0];
+        const auto row = tx.exec_params(
+            "SELECT pg_current_snapshot()::text, ARRAY(SELECT filter FROM feed_key"
+            " WHERE event = $1 AND feed_type = $2)",
+            key.event, key.feed_type)[0];
         snapshot = row[0].as<std::string>();
         auto before = store::from_text_array(row[1].as<std::string>());
         std::sort(before.begin(), before.end());
@@ -91,7 +94,8 @@ BuildOutcome enumerate_files(store::Session& session, const Claim& claim, const 
     // Keys and marks in one transaction: whether a build runs before or after it, the mark outlives it.
     session.write_retrying([&](pqxx::transaction_base& tx) {
         tx.exec("SET LOCAL synchronous_commit TO DEFAULT");
-        tx.exec_params(kInsertKeys, key.event, key.feed_type, store::text_array(difference.born), store::text_array(born));
+        tx.exec_params(kInsertKeys, key.event, key.feed_type, store::text_array(difference.born),
+                       store::text_array(born));
         tx.exec_params("DELETE FROM feed_key WHERE doc_key = ANY ($1::text[])", store::text_array(gone));
         tx.exec_params(kMarkListed, store::text_array(marked), claim.first_touch, claim.last_touch);
         if (observer) observer(BuildStep::kWritten, claim.doc_key);

@@ -165,10 +165,10 @@ BuildOutcome write_version(FileWriter& writer, const Claim& claim, const core::F
     const auto body_hash = store::bytea(core::sha256(content.resolved.body));
     writer.write([&](pqxx::transaction_base& tx) {
         replace_dependencies(tx, claim.doc_key, content.dependencies);
-        outcome.version = version_of(tx.exec_params(
-            kWriteDocument, claim.doc_key, key.event(), key.feed_type(), key.filter(), packed,
-            content.resolved.body.size(), store::checked(content.resolved.content_type), store::bytea(content.hash),
-            body_hash, newest_touch(tx, claim, state.snapshot)));
+        outcome.version =
+            version_of(tx.exec_params(kWriteDocument, claim.doc_key, key.event(), key.feed_type(), key.filter(), packed,
+                                      content.resolved.body.size(), store::checked(content.resolved.content_type),
+                                      store::bytea(content.hash), body_hash, newest_touch(tx, claim, state.snapshot)));
         tx.exec("SELECT pg_notify('ftl_document', '')");
     });
     return outcome;
@@ -228,7 +228,8 @@ BuildOutcome build_file(store::Session& session, const Claim& claim, const core:
     if (!is_same) return write_version(writer, claim, key, state, content);
     // The query may have read other records than last time and shown the same: their touches must find the file.
     if (state.dependencies != content.dependencies) {
-        writer.write([&](pqxx::transaction_base& tx) { replace_dependencies(tx, claim.doc_key, content.dependencies); });
+        writer.write(
+            [&](pqxx::transaction_base& tx) { replace_dependencies(tx, claim.doc_key, content.dependencies); });
     }
     return {BuildResult::kUnchanged, claim.doc_key, {}, ""};
 }

@@ -21,7 +21,7 @@ struct FileState {
     std::string snapshot;  ///< The build's own, as text.
     std::optional<FeedDefinition> definition;
     bool is_listed = false;
-    bool is_built = false;    ///< There is a document, retired or not.
+    bool is_built = false;  ///< There is a document, retired or not.
     bool is_retired = false;
     std::string content_hash;  ///< Raw bytes.
     std::string content_type;

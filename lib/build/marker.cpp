@@ -121,7 +121,8 @@ std::size_t mark_event(pqxx::transaction_base& tx, const std::string& event, con
     const auto keys = tx.exec_params(
         "SELECT array_agg(doc_key), count(*) FILTER (WHERE is_file) FROM ("
         "SELECT doc_key, true AS is_file FROM feed_key WHERE $1 IN ('', event) UNION ALL "
-        "SELECT e.code || '/' || f.feed_type || '/*', false FROM feed_definition f, event e WHERE $1 IN ('', e.code)) k",
+        "SELECT e.code || '/' || f.feed_type || '/*', false FROM feed_definition f, event e WHERE $1 IN ('', e.code)) "
+        "k",
         store::checked(event));
     if (keys[0][0].is_null()) return 0;
     tx.exec_params(kMarkFiles, keys[0][0].as<std::string>(), store::checked(reason));

@@ -30,8 +30,8 @@ core::RecordRef parse_dependency(const std::string& text) {
 Resolved SqlResolver::resolve(pqxx::transaction_base& tx, const core::FeedKey& key,
                               const FeedDefinition& definition) const {
     if (definition.body_sql.empty()) throw Failure::permanent("the definition has no body_sql");
-    const auto rows = run_select(tx, "q.body::text AS body, q.deps::text[] AS deps", definition.body_sql, key.event(),
-                                 key.filter());
+    const auto rows =
+        run_select(tx, "q.body::text AS body, q.deps::text[] AS deps", definition.body_sql, key.event(), key.filter());
     if (rows.size() != 1) {
         throw Failure::permanent("body_sql gave " + std::to_string(rows.size()) + " rows; one is wanted");
     }
