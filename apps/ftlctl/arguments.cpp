@@ -17,12 +17,12 @@ bool may_be_left_out(const std::string& operand) { return operand.starts_with('[
 
 // What every command takes besides its own options.
 const std::vector<Option>& common_options() {
-    static const std::vector<Option> options{
+    static const std::vector<Option> kOptions{
         {"json", "", "print one JSON object instead of text"},
         {"by", "NAME", "who does this, for the audit log (default: $USER)"},
         {"help", "", "say what this command does"},
     };
-    return options;
+    return kOptions;
 }
 
 const Option* find_option(const Command& command, const std::string& name) {

@@ -23,11 +23,11 @@ constexpr std::int64_t kMicroMax = 1'000'000'000'000;
 
 // The provider's numbers for the types that a rule is usually made for.
 const std::map<std::string, std::int64_t>& type_names() {
-    static const std::map<std::string, std::int64_t> names{
+    static const std::map<std::string, std::int64_t> kNames{
         {"var", 10},          {"goal", 14},        {"own_goal", 15}, {"penalty", 16},         {"missed_penalty", 17},
         {"substitution", 18}, {"yellow_card", 19}, {"red_card", 20}, {"yellow_red_card", 21},
     };
-    return names;
+    return kNames;
 }
 
 std::int64_t type_of(const std::string& text) {
@@ -104,9 +104,9 @@ int set_rule(Call& call) {
 }
 
 int set_rule_checked(Call& call) {
-    static const std::map<std::string, int> roles{
+    static const std::map<std::string, int> kRoles{
         {"scorer", 0}, {"own_goal", 0}, {"assist", 0}, {"team", 0}, {"opponent", 0}};
-    if (!roles.contains(call.operand(2))) {
+    if (!kRoles.contains(call.operand(2))) {
         throw UsageError("ROLE is '" + call.operand(2) + "'; it has to be scorer, own_goal, assist, team or opponent");
     }
     return set_rule(call);
