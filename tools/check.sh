@@ -29,7 +29,7 @@ tidy_order() {
     local heavy
     heavy=$(grep -lE '<boost/(beast|asio)' "$@" || true)
     echo "$heavy"
-    printf '%s\n' "$@" | grep -vxF "${heavy:-none}"
+    printf '%s\n' "$@" | grep -vxF "${heavy:-none}" || true
 }
 
 tidy() {
