@@ -4,7 +4,6 @@
 #include <charconv>
 
 #include <ftlfeed/alert/alert.hpp>
-#include <ftlfeed/core/backoff.hpp>
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/log.hpp>
 
@@ -102,8 +101,7 @@ core::SteadyTime Poller::note_failure(const std::string& what, std::optional<std
         }
     }
     if (wish) return now + *wish;
-    static thread_local core::Jitter jitter;
-    return now + core::full_jitter(failures, settings_.failure_first, settings_.failure_max, jitter());
+    return now + core::full_jitter(failures, settings_.failure_first, settings_.failure_max, jitter_());
 }
 
 void Poller::run(const std::function<store::Session()>& connect,

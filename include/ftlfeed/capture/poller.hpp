@@ -14,6 +14,7 @@
 #include <ftlfeed/capture/ingest.hpp>
 #include <ftlfeed/capture/lease_keeper.hpp>
 #include <ftlfeed/capture/provider.hpp>
+#include <ftlfeed/core/backoff.hpp>
 #include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/core/guarded.hpp>
 #include <ftlfeed/store/session.hpp>
@@ -111,6 +112,7 @@ private:
     bool must_look_ = true;  ///< At start and after a failed commit: read by id whatever should have begun.
     bool has_alert_ = true;  ///< Perhaps, from an earlier process.
     core::SteadyTime failure_logged_at_{};
+    core::Jitter jitter_;
 };
 
 }  // namespace ftlfeed::capture
