@@ -24,11 +24,11 @@ std::string play(const std::vector<std::string>& sim_options, const Database& da
 }
 
 const std::string& undisturbed() {
-    static const std::string state = [] {
+    static const std::string kState = [] {
         const Database database;
         return play({}, database);
     }();
-    return state;
+    return kState;
 }
 
 }  // namespace
