@@ -32,6 +32,7 @@ void write_durably(const std::string& folder, const std::string& body) {
 }  // namespace
 
 BareLoop::BareLoop(const std::string& uri, std::string folder) : postgres_(uri), folder_(std::move(folder)) {
+    postgres_.run("SET client_min_messages = warning");
     postgres_.run(
         "CREATE TABLE IF NOT EXISTS bench_bare (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, body text NOT "
         "NULL)");
