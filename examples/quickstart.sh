@@ -104,6 +104,10 @@ build() {
     mkdir -p "$build"
     exec 9>"$build/.quickstart.lock"
     flock 9
+    # As tests/run.sh has it, or each would compile what the other has.
+    if command -v ccache >/dev/null; then
+        export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+    fi
     if [[ ! -e $build/build.ninja ]]; then
         local -a options=()
         # The tests need a package that the quickstart does not; tests/run.sh switches them on.
