@@ -54,9 +54,9 @@ void read_teams(const rapidjson::Value& value, FixtureSnapshot& fixture) {
         if (!id || !meta) continue;
         // The list is not home first: the location tells.
         const auto location = read_text(*meta, "location");
-        NamedRef ref{*id, read_text(team, "name").value_or("")};
-        if (location == "home") fixture.home = std::move(ref);
-        if (location == "away") fixture.away = std::move(ref);
+        if (location != "home" && location != "away") continue;
+        auto& side = location == "home" ? fixture.home : fixture.away;
+        side = NamedRef{*id, read_text(team, "name").value_or("")};
     }
 }
 
