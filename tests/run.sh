@@ -62,14 +62,14 @@ trap stop_servers EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# Runs a step, tells how long it took, and shows its output only when it fails.
+# Runs a step, tells how long it took, and shows the end of its output only when it fails.
 step() {
     local name=$1 log begin
     shift
     begin=$SECONDS
     log=build/$preset.log
     if ! "$@" >"$log" 2>&1; then
-        cat "$log" >&2
+        tail -n 80 "$log" >&2
         echo "tests/run.sh: $name failed" >&2
         exit 1
     fi
