@@ -4,7 +4,7 @@
 #include <pqxx/result>
 #include <pqxx/transaction_base>
 
-#include <ftlfeed/core/assert.hpp>
+#include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/log.hpp>
 
 namespace ftlfeed::store {
@@ -87,8 +87,7 @@ EpochCheck check_epoch(Session& session) {
         log_move(*moved, now);
         return {*moved, true};
     }
-    FTL_ASSERT(!"the epoch moves faster than it can be read");
-    return {};
+    throw core::Failure::busy("the epoch moves faster than it can be read");
 }
 
 std::int64_t force_epoch(Session& session) {
