@@ -45,6 +45,7 @@ CREATE TABLE IF NOT EXISTS delivery_assignment (
     changed_at        timestamptz NOT NULL DEFAULT clock_timestamp(),
     txid              xid8 NOT NULL DEFAULT pg_current_xact_id(),
     UNIQUE (client_id, name),
+    CHECK (array_position(events, NULL) IS NULL AND array_position(feed_types, NULL) IS NULL),
     CHECK (is_on OR (off_reason IS NOT NULL AND off_by IS NOT NULL AND off_at IS NOT NULL))
 );
 

@@ -3,7 +3,8 @@
 
 namespace {
 
-constexpr const char* kIntro = R"(ftl-deliver builds feed files from what changed and sends them to every destination that wants them.
+constexpr const char* kIntro =
+    R"(ftl-deliver builds feed files from what changed and sends them to every destination that wants them.
 
 It reads the outbox, builds the files that depend on what was touched, and sends each new version with proof. Nothing
 leaves the house before deliver.enabled is set. Several processes share the work: give each its own deliver.worker.

@@ -45,7 +45,8 @@ void add_dispatcher(Supervisor& workers, deliver::Dispatcher& dispatcher) {
 
 bool register_builder(store::Session& session) {
     if (!outbox::register_consumer(session, kBuildConsumer)) return false;
-    session.write([](pqxx::transaction_base& tx) { tx.exec("SELECT ftl_touch('event', code, code) FROM event ORDER BY code"); });
+    session.write(
+        [](pqxx::transaction_base& tx) { tx.exec("SELECT ftl_touch('event', code, code) FROM event ORDER BY code"); });
     return true;
 }
 

@@ -2,8 +2,7 @@
 
 namespace ftlfeed::deliver {
 
-BodyPtr BodyCache::get(const std::string& doc_key, const core::Version& version,
-                       const std::function<BodyPtr()>& load) {
+BodyPtr BodyCache::get(const std::string& doc_key, const core::Version& version, const std::function<BodyPtr()>& load) {
     const Key key{doc_key, version};
     auto body = state_.with([&](State& state) -> BodyPtr {
         const auto found = state.by_key.find(key);

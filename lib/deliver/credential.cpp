@@ -25,8 +25,8 @@ Credential open_row(const pqxx::row& row, const core::MasterKey& key) {
         credential.trouble = "it is under master key " + row[2].as<std::string>() + ", not " + key.id;
     } else {
         try {
-            credential.secret = core::unseal({bytes_of(row[3]), bytes_of(row[4])}, key.key,
-                                             place_of(row[0].as<std::int64_t>()));
+            credential.secret =
+                core::unseal({bytes_of(row[3]), bytes_of(row[4])}, key.key, place_of(row[0].as<std::int64_t>()));
         } catch (const core::Failure& failure) {
             credential.trouble = failure.what();
         }
@@ -40,14 +40,15 @@ void put_credential(store::Session& session, AssignmentId assignment, const std:
                     const core::Secret& secret, const core::MasterKey& key) {
     session.write([&](pqxx::transaction_base& tx) {
         // A new row each time: its id is part of what is sealed.
-        const auto id = tx.exec("SELECT nextval(pg_get_serial_sequence('delivery_credential', 'id'))")[0][0]
-                            .as<std::int64_t>();
+        const auto id =
+            tx.exec("SELECT nextval(pg_get_serial_sequence('delivery_credential', 'id'))")[0][0].as<std::int64_t>();
         const auto sealed = core::seal(secret, key.key, place_of(id));
         tx.exec_params("DELETE FROM delivery_credential WHERE assignment_id = $1 AND kind = $2", assignment.value,
                        store::checked(kind));
-        tx.exec_params("INSERT INTO delivery_credential (id, assignment_id, kind, key_id, nonce, ciphertext) "
-                       "OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5::bytea, $6::bytea)",
-                       id, assignment.value, kind, key.id, store::bytea(sealed.nonce), store::bytea(sealed.ciphertext));
+        tx.exec_params(
+            "INSERT INTO delivery_credential (id, assignment_id, kind, key_id, nonce, ciphertext) "
+            "OVERRIDING SYSTEM VALUE VALUES ($1, $2, $3, $4, $5::bytea, $6::bytea)",
+            id, assignment.value, kind, key.id, store::bytea(sealed.nonce), store::bytea(sealed.ciphertext));
         // The senders make their transports anew.
         tx.exec_params("UPDATE delivery_assignment SET txid = pg_current_xact_id() WHERE id = $1", assignment.value);
     });

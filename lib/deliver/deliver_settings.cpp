@@ -18,9 +18,8 @@ void bind_settings(core::Settings& settings, DeliverSettings& target) {
                   "looks for new versions this often though nobody notified", milliseconds(10), milliseconds(10'000));
     settings.bind("deliver.look_interval_ms", target.look_interval,
                   "looks for changed settings and dead workers this often", milliseconds(10), milliseconds(60'000));
-    settings.bind("deliver.lease_ttl_ms", target.lease_ttl,
-                  "a worker whose lease did not move for so long is replaced", milliseconds(200),
-                  milliseconds(600'000));
+    settings.bind("deliver.lease_ttl_ms", target.lease_ttl, "a worker whose lease did not move for so long is replaced",
+                  milliseconds(200), milliseconds(600'000));
     settings.bind("deliver.lease_margin_ms", target.lease_margin, "sends end this long before the lease does",
                   milliseconds(0), milliseconds(60'000));
     settings.bind("deliver.drain_limit_ms", target.drain_limit, "after a stop, sends under way get this long",

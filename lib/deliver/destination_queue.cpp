@@ -26,7 +26,8 @@ bool DestinationQueue::owe(const core::FeedKey& key, const Owed& owed, core::Ste
 
 void DestinationQueue::restore(const core::FeedKey& key, const Owed& owed, core::SystemTime waiting_since,
                                const Tries& tries, core::SteadyTime now) {
-    if (under_way_ && under_way_->job.key == key && under_way_->owed && owed.version <= under_way_->owed->version) return;
+    if (under_way_ && under_way_->job.key == key && under_way_->owed && owed.version <= under_way_->owed->version)
+        return;
     auto& file = files_[key];
     if (file.waiting && owed.version <= file.waiting->version) return;
     file.waiting_since = file.waiting ? std::min(file.waiting_since, waiting_since) : waiting_since;

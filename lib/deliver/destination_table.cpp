@@ -75,8 +75,8 @@ std::string lease_name(const std::string& worker) { return std::string(kLeasePre
 
 DestinationsSeen see_destinations(store::Session& session) {
     DestinationsSeen seen;
-    session.read([&](pqxx::transaction_base& tx) {
-        // The leases first: one that is read before the owner's row may look older than it is, never younger.
+    // One snapshot for both: an owner whose lease is not there yet would look dead.
+    session.read_snapshot([&](pqxx::transaction_base& tx) {
         const auto leases = tx.exec("SELECT name, holder, beat, " + micros_sql("clock_timestamp()") +
                                     " FROM (SELECT 1) AS one LEFT JOIN lease ON name LIKE 'deliver:%'");
         seen.now = from_micros(leases[0][3].as<std::int64_t>());
@@ -85,11 +85,10 @@ DestinationsSeen see_destinations(store::Session& session) {
             seen.leases.push_back({row[0].as<std::string>().substr(kLeasePrefix.size()), row[1].as<std::string>(),
                                    row[2].as<std::int64_t>()});
         }
-        for (const auto& row :
-             tx.exec("SELECT a.id, a.txid, a.is_on AND c.is_on, o.worker, o.fence, "
-                     "c.code || '/' || a.name FROM delivery_assignment a "
-                     "JOIN delivery_client c ON c.id = a.client_id "
-                     "LEFT JOIN delivery_owner o ON o.assignment_id = a.id ORDER BY a.id")) {
+        for (const auto& row : tx.exec("SELECT a.id, a.txid, a.is_on AND c.is_on, o.worker, o.fence, "
+                                       "c.code || '/' || a.name FROM delivery_assignment a "
+                                       "JOIN delivery_client c ON c.id = a.client_id "
+                                       "LEFT JOIN delivery_owner o ON o.assignment_id = a.id ORDER BY a.id")) {
             seen.rows.push_back({{row[0].as<std::int64_t>()},
                                  row[1].as<std::string>(),
                                  row[2].as<bool>(),
@@ -120,9 +119,10 @@ std::vector<AssignmentId> claim_free(store::Session& session, const std::vector<
     session.write([&](pqxx::transaction_base& tx) {
         ours = ids_of(tx.exec_params(
             "INSERT INTO delivery_owner (assignment_id, worker, fence) "
-            "SELECT a.id, $2, $3 FROM delivery_assignment a WHERE a.id = ANY ($1::bigint[]) ORDER BY a.id "
+            "SELECT a.id, $2, $3 FROM delivery_assignment a WHERE a.id = ANY ($1::bigint[]) "
+            "AND EXISTS (SELECT 1 FROM lease WHERE name = $4 AND holder = $5 AND fence = $3) ORDER BY a.id "
             "ON CONFLICT DO NOTHING RETURNING assignment_id",
-            id_array(ids), store::checked(us.worker), us.fence));
+            id_array(ids), store::checked(us.worker), us.fence, lease_name(us.worker), us.process));
     });
     return ours;
 }
@@ -133,8 +133,10 @@ std::vector<AssignmentId> take_over(store::Session& session, const std::vector<A
     session.write([&](pqxx::transaction_base& tx) {
         ours = ids_of(tx.exec_params(
             "UPDATE delivery_owner SET worker = $4, fence = $5, since = clock_timestamp() "
-            "WHERE assignment_id = ANY ($1::bigint[]) AND worker = $2 AND fence = $3 RETURNING assignment_id",
-            id_array(ids), store::checked(from), from_fence, store::checked(us.worker), us.fence));
+            "WHERE assignment_id = ANY ($1::bigint[]) AND worker = $2 AND fence = $3 "
+            "AND EXISTS (SELECT 1 FROM lease WHERE name = $6 AND holder = $7 AND fence = $5) RETURNING assignment_id",
+            id_array(ids), store::checked(from), from_fence, store::checked(us.worker), us.fence, lease_name(us.worker),
+            us.process));
     });
     return ours;
 }

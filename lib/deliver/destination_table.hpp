@@ -48,8 +48,8 @@ struct WorkerIdentity {
     std::int64_t fence = 0;  ///< Of the worker's lease.
     std::string process;     ///< store::process_identity().
 };
-/// Takes destinations that are nobody's, or that `from` owned under a fence that was seen. Returns those that are ours
-/// now. A row changes only here, on a move.
+/// Takes destinations that are nobody's, or that `from` owned under a fence that was seen; nothing when our lease is no
+/// longer ours. Returns those that are ours now. A row changes only here, on a move.
 [[nodiscard]] std::vector<AssignmentId> claim_free(store::Session& session, const std::vector<AssignmentId>& ids,
                                                    const WorkerIdentity& us);
 [[nodiscard]] std::vector<AssignmentId> take_over(store::Session& session, const std::vector<AssignmentId>& ids,

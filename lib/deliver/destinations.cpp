@@ -61,8 +61,7 @@ void Destinations::load(store::Session& session, const std::vector<DestinationRo
         const auto settings = std::make_shared<const DestinationSettings>(std::move(loaded.settings));
         auto& known = known_[id];
         if (!known.destination) {
-            known.destination =
-                std::make_shared<Destination>(settings, tries_from(loaded.tries, settings->pace, now));
+            known.destination = std::make_shared<Destination>(settings, tries_from(loaded.tries, settings->pace, now));
         } else if (known.txid != txids[id]) {
             known.destination->state.with([&](Destination::State& state) {
                 state.settings = settings;

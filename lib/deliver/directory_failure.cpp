@@ -15,20 +15,25 @@ Scope scope_of(int error, DirectoryStep step, bool at_root) {
     const bool concerns_all = step == DirectoryStep::kFolder || at_root;
     switch (error) {
         case EACCES:
-        case EPERM: return concerns_all ? Scope::kDestinationLasts : Scope::kFile;
-        case EROFS: return Scope::kDestinationLasts;
+        case EPERM:
+            return concerns_all ? Scope::kDestinationLasts : Scope::kFile;
+        case EROFS:
+            return Scope::kDestinationLasts;
         case ENAMETOOLONG:
         case EISDIR:
         case EFBIG:
         case EILSEQ:
-        case EINVAL: return step == DirectoryStep::kFolder ? Scope::kDestinationLasts : Scope::kFile;
+        case EINVAL:
+            return step == DirectoryStep::kFolder ? Scope::kDestinationLasts : Scope::kFile;
         // Something that is no folder stands in the way, or a symbolic link, which is never followed.
         case ENOTDIR:
         case ELOOP:
         case EEXIST:
-        case ENOTEMPTY: return step == DirectoryStep::kFolder ? Scope::kDestinationLasts : Scope::kFile;
+        case ENOTEMPTY:
+            return step == DirectoryStep::kFolder ? Scope::kDestinationLasts : Scope::kFile;
         // ENOENT of the folder: a share that is not mounted comes back. Of a file: somebody cleared up under our hands.
-        default: return Scope::kDestination;  // ENOSPC, EDQUOT, EIO, ESTALE, EMFILE, ENOENT and what we do not know.
+        default:
+            return Scope::kDestination;  // ENOSPC, EDQUOT, EIO, ESTALE, EMFILE, ENOENT and what we do not know.
     }
 }
 
@@ -42,9 +47,12 @@ Refused directory_refusal(int error, DirectoryStep step, bool at_root, const std
     const std::string code = name != nullptr ? name : "errno " + std::to_string(error);
     const std::string text = what + ": " + code + " (" + std::strerror(error) + ")";
     switch (scope_of(error, step, at_root)) {
-        case Scope::kFile: return Refused{text, lasts(error)};
-        case Scope::kDestination: throw core::Failure::unavailable(text).with_native_code(code);
-        case Scope::kDestinationLasts: throw core::Failure::permanent(text).with_native_code(code);
+        case Scope::kFile:
+            return Refused{text, lasts(error)};
+        case Scope::kDestination:
+            throw core::Failure::unavailable(text).with_native_code(code);
+        case Scope::kDestinationLasts:
+            throw core::Failure::permanent(text).with_native_code(code);
     }
     return Refused{text, false};
 }

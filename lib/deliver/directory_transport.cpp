@@ -78,7 +78,8 @@ FolderOrRefused open_parent(const std::string& root_folder, const RemotePath& pa
         const auto what = "folder " + name + " of " + path.text();
         if (make) {
             if (::mkdirat(folder.get(), name.c_str(), 0755) == 0) {
-                if (::fsync(folder.get()) != 0) return directory_refusal(errno, DirectoryStep::kSubfolder, at_root, what);
+                if (::fsync(folder.get()) != 0)
+                    return directory_refusal(errno, DirectoryStep::kSubfolder, at_root, what);
             } else if (errno != EEXIST) {
                 return directory_refusal(errno, DirectoryStep::kSubfolder, at_root, what);
             }
@@ -171,12 +172,13 @@ SendOutcome DirectoryTransport::put(const Outgoing& file, SendGuard& guard) {
     TemporaryFile leftover(folder, temporary);
     if (const int error = write_all(fd.get(), file.body, clock_, guard, what)) return refusal(error);
     if (::fsync(fd.get()) != 0) return refusal(errno);
-    struct stat status{};
+    struct stat status {};
     if (::fstat(fd.get(), &status) != 0) return refusal(errno);
     core::durable_step("deliver.temporary_written");
 
     if (!guard.may_publish()) return Withheld{};
-    if (::renameat(folder, temporary.c_str(), folder, std::string(file.path.name()).c_str()) != 0) return refusal(errno);
+    if (::renameat(folder, temporary.c_str(), folder, std::string(file.path.name()).c_str()) != 0)
+        return refusal(errno);
     leftover.renamed();
     core::durable_step("deliver.renamed");
     // From here on readers see the new file; only a power cut could still take it back, so nothing is proven yet.
@@ -216,7 +218,7 @@ Look DirectoryTransport::look(const Outgoing& file, SendGuard& guard) {
         if (std::holds_alternative<Refused>(parent)) return Look::kNotThere;
         const int folder = std::get<Descriptor>(parent).get();
         const auto temporary = temporary_name(file.path, assignment_, file.version);
-        struct stat status{};
+        struct stat status {};
         if (::fstatat(folder, temporary.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
             // It was not renamed, and its sender is gone: nobody else will ever finish it.
             ::unlinkat(folder, temporary.c_str(), 0);
@@ -244,7 +246,7 @@ void DirectoryTransport::remove_leftovers(int folder, const RemotePath& path) {
     Descriptor again(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(again.get()), ::closedir);
     if (!entries) return;  // Then they stay: they are in nobody's way, their names begin with a dot.
-    again.release();  // closedir() closes it.
+    again.release();       // closedir() closes it.
     while (const dirent* entry = ::readdir(entries.get())) {
         const std::string_view name = entry->d_name;
         if (name.starts_with('.') && name.ends_with(".tmp") && name.find(marker) != std::string_view::npos) {

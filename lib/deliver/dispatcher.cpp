@@ -40,7 +40,8 @@ store::ConnectionSettings named(store::ConnectionSettings connection, const char
 
 class Dispatcher::Impl {
 public:
-    Impl(DeliverSettings settings, store::ConnectionSettings connection, TransportFactory transports, core::Clock& clock)
+    Impl(DeliverSettings settings, store::ConnectionSettings connection, TransportFactory transports,
+         core::Clock& clock)
         : settings_(std::move(settings)),
           connection_(std::move(connection)),
           transports_(std::move(transports)),
@@ -65,6 +66,9 @@ private:
     };
 
     void work(const std::stop_token& stop, Running& running, store::Session& session);
+    [[nodiscard]] bool may_send(const Running& running, core::SteadyTime now) const {
+        return running.lease.held().is_valid(now + settings_.lease_margin);
+    }
     void start_due(Running& running);
     void note_threads(Running& running, store::Session& session);
     [[nodiscard]] milliseconds time_to_wait(const Running& running) const;
@@ -151,6 +155,7 @@ void Dispatcher::Impl::work(const std::stop_token& stop, Running& running, store
 
 void Dispatcher::Impl::start_due(Running& running) {
     const auto now = clock_.steady_now();
+    if (!may_send(running, now)) return;
     running.destinations.for_each([&](const std::shared_ptr<Destination>& destination) {
         const bool is_due = destination->state.with([&](Destination::State& state) {
             const auto wake_at = state.queue.wake_at();
@@ -168,6 +173,8 @@ void Dispatcher::Impl::start_due(Running& running) {
 milliseconds Dispatcher::Impl::time_to_wait(const Running& running) const {
     const auto now = clock_.steady_now();
     auto wake_at = std::min(next_poll_, next_look_);
+    // Without the lease what is due must wait: looking at it again and again would not bring it nearer.
+    if (!may_send(running, now)) return std::max(milliseconds(0), std::chrono::ceil<milliseconds>(wake_at - now));
     running.destinations.for_each([&](const std::shared_ptr<Destination>& destination) {
         destination->state.with([&](Destination::State& state) {
             if (state.is_drained) return;

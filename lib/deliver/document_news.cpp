@@ -4,10 +4,25 @@
 #include <pqxx/transaction_base>
 
 #include <ftlfeed/core/assert.hpp>
+#include <ftlfeed/core/failure.hpp>
+#include <ftlfeed/core/log.hpp>
 
 #include "deliver/sql.hpp"
 
 namespace ftlfeed::deliver {
+namespace {
+
+/// A row that somebody wrote by hand under no lawful key must not stop all the others.
+std::optional<core::FeedKey> key_of(const pqxx::field& doc_key) {
+    try {
+        return core::FeedKey::parse(doc_key.c_str());
+    } catch (const core::InvalidInput& wrong) {
+        core::log_error("deliver.unlawful_key", {{"error", wrong.what()}});
+        return std::nullopt;
+    }
+}
+
+}  // namespace
 
 void DocumentNews::start(store::Session& session) {
     session.read([&](pqxx::transaction_base& tx) {
@@ -21,16 +36,18 @@ std::vector<DocumentSeen> DocumentNews::read(store::Session& session) {
     std::string snapshot;
     // One statement, so one snapshot: what it does not show, the next look will.
     session.without_transaction([&](pqxx::transaction_base& tx) {
-        const auto rows = tx.exec_params(
-            "SELECT s.snap, d.doc_key, d.epoch, d.seq, " + micros_sql("d.changed_at") +
-                " FROM (SELECT pg_current_snapshot() AS snap) s LEFT JOIN feed_document d "
-                "ON d.txid >= pg_snapshot_xmin($1::pg_snapshot) "
-                "AND NOT pg_visible_in_snapshot(d.txid, $1::pg_snapshot) ORDER BY d.epoch, d.seq",
-            snapshot_);
+        const auto rows =
+            tx.exec_params("SELECT s.snap, d.doc_key, d.epoch, d.seq, " + micros_sql("d.changed_at") +
+                               " FROM (SELECT pg_current_snapshot() AS snap) s LEFT JOIN feed_document d "
+                               "ON d.txid >= pg_snapshot_xmin($1::pg_snapshot) "
+                               "AND NOT pg_visible_in_snapshot(d.txid, $1::pg_snapshot) ORDER BY d.epoch, d.seq",
+                           snapshot_);
         snapshot = rows[0][0].as<std::string>();
         for (const auto& row : rows) {
             if (row[1].is_null()) continue;
-            news.push_back({core::FeedKey::parse(row[1].c_str()),
+            const auto key = key_of(row[1]);
+            if (!key) continue;
+            news.push_back({*key,
                             {row[2].as<std::int64_t>(), row[3].as<std::int64_t>(), 0},
                             from_micros(row[4].as<std::int64_t>())});
         }
@@ -61,7 +78,9 @@ std::vector<OwedSeen> compare_destination(store::Session& session, const Destina
                 "OR s.sending_seq IS NOT NULL) ORDER BY d.epoch, d.seq",
             settings.id.value, settings.render, array(settings.events), array(settings.feed_types));
         for (const auto& row : rows) {
-            OwedSeen seen{core::FeedKey::parse(row[0].c_str()), {}, {}, {}, {}, false, false};
+            const auto key = key_of(row[0]);
+            if (!key) continue;
+            OwedSeen seen{*key, {}, {}, {}, {}, false, false};
             seen.version = {row[1].as<std::int64_t>(), row[2].as<std::int64_t>(), settings.render};
             seen.changed_at = from_micros(row[3].as<std::int64_t>());
             seen.waiting_since = from_micros(row[4].as<std::int64_t>());

@@ -7,8 +7,8 @@
 #include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/core/version.hpp>
-#include <ftlfeed/deliver/pace.hpp>
 #include <ftlfeed/deliver/destination_settings.hpp>
+#include <ftlfeed/deliver/pace.hpp>
 #include <ftlfeed/store/session.hpp>
 
 namespace ftlfeed::deliver {

@@ -107,14 +107,14 @@ bool HostAddress::is_special() const {
         int bits;
     };
     static constexpr std::array<Range6, 8> kSpecial6{{
-        {{0}, 96},                                    // ::, ::1 and the old "compatible" ::a.b.c.d
-        {{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48},   // local NAT64
-        {{0x01, 0x00}, 64},                           // discard
-        {{0x20, 0x01, 0x00}, 23},                     // protocol assignments, Teredo
-        {{0x20, 0x01, 0x0d, 0xb8}, 32},               // documentation
-        {{0xfc}, 7},                                  // unique local
-        {{0xfe, 0x80}, 9},                            // link-local and the old site-local
-        {{0xff}, 8},                                  // multicast
+        {{0}, 96},                                   // ::, ::1 and the old "compatible" ::a.b.c.d
+        {{0x00, 0x64, 0xff, 0x9b, 0x00, 0x01}, 48},  // local NAT64
+        {{0x01, 0x00}, 64},                          // discard
+        {{0x20, 0x01, 0x00}, 23},                    // protocol assignments, Teredo
+        {{0x20, 0x01, 0x0d, 0xb8}, 32},              // documentation
+        {{0xfc}, 7},                                 // unique local
+        {{0xfe, 0x80}, 9},                           // link-local and the old site-local
+        {{0xff}, 8},                                 // multicast
     }};
     for (const auto& range : kSpecial6) {
         if (has_prefix(bytes.data(), range.prefix.data(), range.bits)) return true;

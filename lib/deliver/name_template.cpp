@@ -45,10 +45,18 @@ RemotePath NameTemplate::path_of(const core::FeedKey& key) const {
     std::string path;
     for (const auto& part : parts_) {
         switch (part.piece) {
-            case Piece::kLiteral: path += part.literal; break;
-            case Piece::kEvent: path += key.event(); break;
-            case Piece::kFeedType: path += key.feed_type(); break;
-            case Piece::kFilter: path += key.filter(); break;
+            case Piece::kLiteral:
+                path += part.literal;
+                break;
+            case Piece::kEvent:
+                path += key.event();
+                break;
+            case Piece::kFeedType:
+                path += key.feed_type();
+                break;
+            case Piece::kFilter:
+                path += key.filter();
+                break;
             case Piece::kSlashFilter:
                 if (!key.filter().empty()) path += "/" + key.filter();
                 break;

@@ -27,11 +27,12 @@ Roster::Plan Roster::plan(const DestinationsSeen& seen, std::int64_t fence, core
             plan.ours.push_back(row);
             continue;
         }
-        // Our own name under an older fence: the process that held our lease before us. It is dead, or we had no lease.
+        // Our own name under an older fence: the process that held our lease before us. Under a newer one it is *we* who
+        // are replaced and do not know it yet.
         const auto owner = workers_.find(row.owner);
-        const bool may_take = row.owner.empty() || row.owner == worker_ || owner == workers_.end() ||
-                              owner->second.is_dead;
-        if (!may_take) continue;
+        const bool is_predecessors = row.owner == worker_ && row.owner_fence < fence;
+        const bool is_dead = row.owner != worker_ && (owner == workers_.end() || owner->second.is_dead);
+        if (!row.owner.empty() && !is_predecessors && !is_dead) continue;
         auto& move = moves[{row.owner, row.owner_fence}];
         move.from = row.owner;
         move.from_fence = row.owner_fence;

@@ -10,8 +10,7 @@ SendStep next_step(const DocumentFacts& document, const ProvenFacts& proven, con
         const bool holds_it = !proven.sent_hash.empty() && proven.place.target == place.target;
         return on_retire == OnRetire::kDelete && holds_it ? SendStep::kDelete : SendStep::kKeep;
     }
-    const bool is_equal =
-        !proven.sent_hash.empty() && proven.sent_hash == document.body_hash && proven.place == place;
+    const bool is_equal = !proven.sent_hash.empty() && proven.sent_hash == document.body_hash && proven.place == place;
     if (!is_equal) return SendStep::kSend;
     if (proven.sent.epoch == document.version.epoch) return SendStep::kEqual;
     // The last seconds before a fail-over may be lost with their proofs: what changed shortly before goes again.

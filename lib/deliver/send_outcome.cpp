@@ -6,10 +6,14 @@ namespace ftlfeed::deliver {
 
 std::string_view name_of(Guarantee guarantee) {
     switch (guarantee) {
-        case Guarantee::kAtomicReplace: return "atomic_replace";
-        case Guarantee::kReplaceWithGap: return "replace_with_gap";
-        case Guarantee::kSizeChecked: return "size_checked";
-        case Guarantee::kContentChecked: return "content_checked";
+        case Guarantee::kAtomicReplace:
+            return "atomic_replace";
+        case Guarantee::kReplaceWithGap:
+            return "replace_with_gap";
+        case Guarantee::kSizeChecked:
+            return "size_checked";
+        case Guarantee::kContentChecked:
+            return "content_checked";
     }
     FTL_ASSERT(!"a guarantee without a name");
     return "";

@@ -106,9 +106,10 @@ void clear_sending(pqxx::transaction_base& tx, AssignmentId assignment, const co
 }
 
 void clear_failures(pqxx::transaction_base& tx, const DestinationSettings& settings, const core::FeedKey& key) {
-    tx.exec_params("UPDATE delivery_assignment SET failures = 0, next_try = NULL, last_error = NULL, "
-                   "refusal_lasts = false WHERE id = $1",
-                   settings.id.value);
+    tx.exec_params(
+        "UPDATE delivery_assignment SET failures = 0, next_try = NULL, last_error = NULL, "
+        "refusal_lasts = false WHERE id = $1",
+        settings.id.value);
     alert::clear(tx, kFailingAlert, settings.label);
     alert::clear(tx, kFileRefusedAlert, file_subject(settings, key));
 }
@@ -142,8 +143,8 @@ Begun begin_send(store::Session& session, BodyCache& bodies, const DestinationSe
             begun.kind = Begun::Kind::kSettled;
             return;
         }
-        Sending sending{key,       facts.document.version, facts.document.changed_at, wanted.waiting_since,
-                        facts.now, place,                  nullptr};
+        Sending sending{
+            key, facts.document.version, facts.document.changed_at, wanted.waiting_since, facts.now, place, nullptr};
         if (step == SendStep::kDelete) sending.place = facts.proven.place;
         if (step == SendStep::kSend) {
             try {
@@ -166,13 +167,14 @@ bool may_publish(store::Session& session, AssignmentId assignment, const WorkerI
     bool is_ours = false;
     const auto& version = sending.version;
     session.without_transaction([&](pqxx::transaction_base& tx) {
-        is_ours = !tx.exec_params("SELECT 1 FROM delivery_owner o JOIN delivery_state s USING (assignment_id) "
-                                  "WHERE o.assignment_id = $1 AND o.worker = $2 AND o.fence = $3 AND s.doc_key = $4 "
-                                  "AND s.sending_by = $5 "
-                                  "AND (s.sending_epoch, s.sending_seq, s.sending_render) = ($6, $7, $8) "
-                                  "AND (s.sent_epoch, s.sent_seq, s.sent_render) < ($6, $7, $8)",
-                                  assignment.value, us.worker, us.fence, sending.key.doc_key(), us.process,
-                                  version.epoch, version.seq, version.render)
+        is_ours = !tx.exec_params(
+                         "SELECT 1 FROM delivery_owner o JOIN delivery_state s USING (assignment_id) "
+                         "WHERE o.assignment_id = $1 AND o.worker = $2 AND o.fence = $3 AND s.doc_key = $4 "
+                         "AND s.sending_by = $5 "
+                         "AND (s.sending_epoch, s.sending_seq, s.sending_render) = ($6, $7, $8) "
+                         "AND (s.sent_epoch, s.sent_seq, s.sent_render) < ($6, $7, $8)",
+                         assignment.value, us.worker, us.fence, sending.key.doc_key(), us.process, version.epoch,
+                         version.seq, version.render)
                        .empty();
     });
     return is_ours;
@@ -182,7 +184,8 @@ void prove(store::Session& session, const DestinationSettings& settings, const W
            const Sending& sending, const Proof& proof) {
     const bool is_delivery = proof.kind == ProofKind::kDelivered;
     const auto& version = sending.version;
-    const auto bytes = is_delivery ? std::optional(static_cast<std::int64_t>(sending.body->bytes.size())) : std::nullopt;
+    const auto bytes =
+        is_delivery ? std::optional(static_cast<std::int64_t>(sending.body->bytes.size())) : std::nullopt;
     const auto hash = is_delivery ? std::optional(store::bytea(sending.body->sha256)) : std::nullopt;
     session.write([&](pqxx::transaction_base& tx) {
         // `before` locks the row, so that two proofs of one file come one after the other. Ages are bigint: a
@@ -229,30 +232,34 @@ void record_failure(store::Session& session, const DestinationSettings& settings
     session.write([&](pqxx::transaction_base& tx) {
         if (sending && !failed.in_doubt) clear_sending(tx, settings.id, key, sending->version);
         if (is_file) {
-            tx.exec_params("INSERT INTO delivery_state (assignment_id, doc_key, failures, next_try, last_error, "
-                           "refusal_lasts) VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 millisecond', $5, $6) "
-                           "ON CONFLICT (assignment_id, doc_key) DO UPDATE SET failures = excluded.failures, "
-                           "next_try = excluded.next_try, last_error = excluded.last_error, "
-                           "refusal_lasts = excluded.refusal_lasts",
-                           settings.id.value, key.doc_key(), failed.failures, failed.next_try_in.count(), error,
-                           failed.lasts);
+            tx.exec_params(
+                "INSERT INTO delivery_state (assignment_id, doc_key, failures, next_try, last_error, "
+                "refusal_lasts) VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 millisecond', $5, $6) "
+                "ON CONFLICT (assignment_id, doc_key) DO UPDATE SET failures = excluded.failures, "
+                "next_try = excluded.next_try, last_error = excluded.last_error, "
+                "refusal_lasts = excluded.refusal_lasts",
+                settings.id.value, key.doc_key(), failed.failures, failed.next_try_in.count(), error, failed.lasts);
         } else {
-            tx.exec_params("UPDATE delivery_assignment SET failures = $2, "
-                           "next_try = clock_timestamp() + $3 * interval '1 millisecond', last_error = $4, "
-                           "refusal_lasts = $5 WHERE id = $1",
-                           settings.id.value, failed.failures, failed.next_try_in.count(), error, failed.lasts);
+            tx.exec_params(
+                "UPDATE delivery_assignment SET failures = $2, "
+                "next_try = clock_timestamp() + $3 * interval '1 millisecond', last_error = $4, "
+                "refusal_lasts = $5 WHERE id = $1",
+                settings.id.value, failed.failures, failed.next_try_in.count(), error, failed.lasts);
         }
-        tx.exec_params("INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, outcome, worker, "
-                       "started_at, path, error) VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce(to_timestamp($8::bigint "
-                       "/ 1000000.0), clock_timestamp()), $9, $10)",
-                       settings.id.value, key.doc_key(), failed.version.epoch, failed.version.seq, failed.version.render,
-                       failed.in_doubt ? "in_doubt" : is_file ? "refused" : "failed", us.worker,
-                       sending ? std::optional(to_micros(sending->started_at)) : std::nullopt,
-                       sending ? std::optional(sending->place.path) : std::nullopt, error);
+        tx.exec_params(
+            "INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, outcome, worker, "
+            "started_at, path, error) VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce(to_timestamp($8::bigint "
+            "/ 1000000.0), clock_timestamp()), $9, $10)",
+            settings.id.value, key.doc_key(), failed.version.epoch, failed.version.seq, failed.version.render,
+            failed.in_doubt ? "in_doubt"
+            : is_file       ? "refused"
+                            : "failed",
+            us.worker, sending ? std::optional(to_micros(sending->started_at)) : std::nullopt,
+            sending ? std::optional(sending->place.path) : std::nullopt, error);
         if (failed.lasts || is_file || failed.failures >= settings.alert_failures) {
             alert::raise(tx, {is_file ? kFileRefusedAlert : kFailingAlert,
-                              is_file ? file_subject(settings, key) : settings.label,
-                              alert::Severity::kCritical, core::shorten(error, kErrorBytesMax)});
+                              is_file ? file_subject(settings, key) : settings.label, alert::Severity::kCritical,
+                              core::shorten(error, kErrorBytesMax)});
         }
     });
 }
@@ -287,11 +294,11 @@ std::optional<Sending> proven_file(store::Session& session, BodyCache& bodies, c
                                    const core::FeedKey& key) {
     std::optional<Sending> found;
     session.read([&](pqxx::transaction_base& tx) {
-        const auto rows =
-            tx.exec_params("SELECT sent_epoch, sent_seq, sent_render, sent_path, sent_hash FROM delivery_state "
-                           "WHERE assignment_id = $1 AND doc_key = $2 AND sending_seq IS NULL AND sent_seq > 0 "
-                           "AND sent_hash IS NOT NULL AND sent_target = $3",
-                           settings.id.value, key.doc_key(), settings.target());
+        const auto rows = tx.exec_params(
+            "SELECT sent_epoch, sent_seq, sent_render, sent_path, sent_hash FROM delivery_state "
+            "WHERE assignment_id = $1 AND doc_key = $2 AND sending_seq IS NULL AND sent_seq > 0 "
+            "AND sent_hash IS NOT NULL AND sent_target = $3",
+            settings.id.value, key.doc_key(), settings.target());
         if (rows.empty()) return;
         const auto row = rows[0];
         Sending sending{key, {}, {}, {}, {}, {}, nullptr};
@@ -307,9 +314,10 @@ std::optional<Sending> proven_file(store::Session& session, BodyCache& bodies, c
 void owe_again(store::Session& session, AssignmentId assignment, const core::FeedKey& key,
                const core::Version& proven) {
     session.write([&](pqxx::transaction_base& tx) {
-        tx.exec_params("UPDATE delivery_state SET sent_epoch = 0, sent_seq = 0, sent_render = 0, sent_hash = NULL "
-                       "WHERE assignment_id = $1 AND doc_key = $2 AND (sent_epoch, sent_seq, sent_render) = ($3, $4, $5)",
-                       assignment.value, key.doc_key(), proven.epoch, proven.seq, proven.render);
+        tx.exec_params(
+            "UPDATE delivery_state SET sent_epoch = 0, sent_seq = 0, sent_render = 0, sent_hash = NULL "
+            "WHERE assignment_id = $1 AND doc_key = $2 AND (sent_epoch, sent_seq, sent_render) = ($3, $4, $5)",
+            assignment.value, key.doc_key(), proven.epoch, proven.seq, proven.render);
     });
 }
 

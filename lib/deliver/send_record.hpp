@@ -39,7 +39,7 @@ struct Begun {
         kRemove,
     };
     Kind kind = Kind::kNotOurs;
-    core::Version version;          ///< Settled, or being sent.
+    core::Version version;           ///< Settled, or being sent.
     std::optional<Sending> sending;  ///< For kSend and kRemove.
     std::string reason;              ///< For kUnreadable.
 };
@@ -98,8 +98,7 @@ void withdraw_sending(store::Session& session, AssignmentId assignment, const Se
 [[nodiscard]] std::optional<Sending> proven_file(store::Session& session, BodyCache& bodies,
                                                  const DestinationSettings& settings, const core::FeedKey& key);
 /// The receiver holds something else than what was proven: the proof is history, the file is owed again.
-void owe_again(store::Session& session, AssignmentId assignment, const core::FeedKey& key,
-               const core::Version& proven);
+void owe_again(store::Session& session, AssignmentId assignment, const core::FeedKey& key, const core::Version& proven);
 
 constexpr const char* kFailingAlert = "deliver.failing";
 constexpr const char* kFileRefusedAlert = "deliver.file_refused";

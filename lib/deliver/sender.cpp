@@ -43,8 +43,8 @@ std::optional<Sender::Task> Sender::next_task(Destination& destination) {
     bool rests = false;
     auto task = destination.state.with([&](Destination::State& state) -> std::optional<Task> {
         std::optional<Job> job;
-        const bool may_begin = state.is_active && held.is_valid(now + parts_.lease_margin) &&
-                               stop_limit() == core::SteadyTime::max();
+        const bool may_begin =
+            state.is_active && held.is_valid(now + parts_.lease_margin) && stop_limit() == core::SteadyTime::max();
         if (may_begin) job = state.queue.take(now);
         if (job) {
             return Task{destination, state.settings, *job, {parts_.worker, held.fence, parts_.lease.process()}};
@@ -75,9 +75,12 @@ void Sender::drain(Destination& destination) {
 
 void Sender::carry_out(Task& task) {
     switch (task.job.kind) {
-        case Job::Kind::kSend: return send(task);
-        case Job::Kind::kSettle: return settle(task);
-        case Job::Kind::kLookAgain: return look_again(task);
+        case Job::Kind::kSend:
+            return send(task);
+        case Job::Kind::kSettle:
+            return settle(task);
+        case Job::Kind::kLookAgain:
+            return look_again(task);
     }
 }
 
@@ -108,16 +111,22 @@ void Sender::send(Task& task) {
                             {task.job.key, task.job.waiting_since, path->text(), has_failures(task)});
     auto& state = task.destination.state;
     switch (begun.kind) {
-        case Begun::Kind::kNotOurs: return put_back(task, false);
-        case Begun::Kind::kMustSettle: return put_back(task, true);
-        case Begun::Kind::kGone: return forget(task);
+        case Begun::Kind::kNotOurs:
+            return put_back(task, false);
+        case Begun::Kind::kMustSettle:
+            return put_back(task, true);
+        case Begun::Kind::kGone:
+            return forget(task);
         case Begun::Kind::kSettled:
             settled_.increment();
             return state.with(
                 [&](Destination::State& mine) { mine.queue.succeeded(begun.version, parts_.clock.steady_now()); });
-        case Begun::Kind::kUnreadable: return file_refused(task, {begun.reason, false}, begun.version, std::nullopt);
-        case Begun::Kind::kSend: return transfer(task, std::move(*begun.sending), false);
-        case Begun::Kind::kRemove: return transfer(task, std::move(*begun.sending), true);
+        case Begun::Kind::kUnreadable:
+            return file_refused(task, {begun.reason, false}, begun.version, std::nullopt);
+        case Begun::Kind::kSend:
+            return transfer(task, std::move(*begun.sending), false);
+        case Begun::Kind::kRemove:
+            return transfer(task, std::move(*begun.sending), true);
     }
 }
 
@@ -176,8 +185,8 @@ void Sender::settle(Task& task) {
     if (!open) return settled();
     auto look = Look::kCannot;
     if (open->body) {
-        LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit()},
-                         task.destination, task.settings, task.us);
+        LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit()}, task.destination,
+                         task.settings, task.us);
         try {
             const RemotePath path(open->place.path);
             look = transport_of(task).look({path, open->version, open->body->bytes, open->body->sha256}, guard);
@@ -203,8 +212,8 @@ void Sender::look_again(Task& task) {
     const auto proven = proven_file(*parts_.pool.borrow(), parts_.bodies, *task.settings, task.job.key);
     auto look = Look::kCannot;
     if (proven) {
-        LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit()},
-                         task.destination, task.settings, task.us);
+        LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit()}, task.destination,
+                         task.settings, task.us);
         try {
             const RemotePath path(proven->place.path);
             look = transport_of(task).look({path, proven->version, proven->body->bytes, proven->body->sha256}, guard);
@@ -235,9 +244,9 @@ void Sender::delivered(Task& task, const Sending& sending, const Proof& proof) {
         prove(*parts_.pool.borrow(), *task.settings, task.us, sending, full);
     } catch (const core::Failure& failure) {
         // The receiver has it and we cannot say so yet: looked at later, never sent blindly again.
-        core::log_warning("deliver.proof_not_written", {{"destination", task.settings->label},
-                                                        {"file", task.job.key.doc_key()},
-                                                        {"error", failure.what()}});
+        core::log_warning(
+            "deliver.proof_not_written",
+            {{"destination", task.settings->label}, {"file", task.job.key.doc_key()}, {"error", failure.what()}});
         return put_back(task, true);
     }
     sent_.increment();
@@ -289,9 +298,9 @@ void Sender::record(Task& task, const FailedTry& failed) {
 }
 
 void Sender::withheld(Task& task, const Sending& sending) {
-    core::log_info("deliver.withheld", {{"destination", task.settings->label},
-                                        {"file", task.job.key.doc_key()},
-                                        {"version", sending.version.text()}});
+    core::log_info(
+        "deliver.withheld",
+        {{"destination", task.settings->label}, {"file", task.job.key.doc_key()}, {"version", sending.version.text()}});
     withdraw_sending(*parts_.pool.borrow(), task.settings->id, sending);
     put_back(task, false);
 }

@@ -32,7 +32,9 @@ TEST_CASE("deliver.credential: what was put is read again and its text is nowher
     CHECK(credentials[0].secret.reveal() == "battery staple");
     CHECK(credentials[0].trouble.empty());
     CHECK(credentials[1].secret.reveal() == "-----BEGIN");
-    CHECK(world.count("delivery_credential c WHERE position('staple'::bytea IN c.ciphertext) > 0 OR c::text LIKE '%staple%'") == 0);
+    CHECK(world.count(
+              "delivery_credential c WHERE position('staple'::bytea IN c.ciphertext) > 0 OR c::text LIKE '%staple%'") ==
+          0);
 }
 
 TEST_CASE("deliver.credential: one unreadable row fails alone") {
@@ -41,7 +43,9 @@ TEST_CASE("deliver.credential: one unreadable row fails alone") {
     const auto key = master_key(world.temp, 'a');
     store::Session session(world.connection());
     for (const char* kind : {"a", "b", "c", "d"}) put_credential(session, id, kind, core::Secret("secret"), key);
-    world.db.exec("UPDATE delivery_credential SET ciphertext = set_byte(ciphertext, 0, get_byte(ciphertext, 0) # 1) WHERE kind = 'a'");
+    world.db.exec(
+        "UPDATE delivery_credential SET ciphertext = set_byte(ciphertext, 0, get_byte(ciphertext, 0) # 1) WHERE kind = "
+        "'a'");
     world.db.exec("UPDATE delivery_credential SET ciphertext = substr(ciphertext, 1, 3) WHERE kind = 'b'");
     put_credential(session, id, "c", core::Secret("secret"), master_key(world.temp, 'b'));
     const auto credentials = read_credentials(session, id, key);
@@ -63,8 +67,10 @@ TEST_CASE("deliver.credential: a row copied to another place does not open") {
     store::Session session(world.connection());
     put_credential(session, mine, "password", core::Secret("mine"), key);
     put_credential(session, theirs, "password", core::Secret("theirs"), key);
-    world.db.exec("UPDATE delivery_credential t SET nonce = m.nonce, ciphertext = m.ciphertext FROM delivery_credential m "
-                  "WHERE t.assignment_id = " + std::to_string(theirs.value) + " AND m.assignment_id = " + std::to_string(mine.value));
+    world.db.exec(
+        "UPDATE delivery_credential t SET nonce = m.nonce, ciphertext = m.ciphertext FROM delivery_credential m "
+        "WHERE t.assignment_id = " +
+        std::to_string(theirs.value) + " AND m.assignment_id = " + std::to_string(mine.value));
     const auto stolen = read_credentials(session, theirs, key);
     REQUIRE(stolen.size() == 1);
     CHECK_FALSE(stolen[0].trouble.empty());
@@ -84,9 +90,12 @@ TEST_CASE("deliver.attempts: trimming spares the proof of what a receiver holds 
     const DeliverWorld world;
     const auto id = std::to_string(world.add_destination("main"));
     const auto add = [&](int seq, const char* outcome, const char* age) {
-        world.db.exec("INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, outcome, worker, started_at, ended_at) "
-                      "VALUES (" + id + ", 'wc/calendar', 1, " + std::to_string(seq) + ", 1, '" + outcome +
-                      "', 'w', now(), now() - interval '" + age + "')");
+        world.db.exec(
+            "INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, outcome, worker, started_at, "
+            "ended_at) "
+            "VALUES (" +
+            id + ", 'wc/calendar', 1, " + std::to_string(seq) + ", 1, '" + outcome +
+            "', 'w', now(), now() - interval '" + age + "')");
     };
     add(1, "delivered", "200 days");
     add(2, "failed", "200 days");

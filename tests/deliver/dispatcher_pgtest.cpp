@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 namespace {
 
 std::uint64_t inode(const std::filesystem::path& path) {
-    struct stat status{};
+    struct stat status {};
     REQUIRE(::stat(path.c_str(), &status) == 0);
     return status.st_ino;
 }
@@ -28,13 +28,15 @@ TEST_CASE("deliver: a published version lies in the client's folder with a whole
     REQUIRE(holds(world.folder("main") / "wc/calendar.json", body));
     REQUIRE(wait_until([&] { return world.owed() == 0; }));
     const auto row = world.db.exec(
-        "SELECT sent_hash = sha256('" + body + "'), sent_bytes, sent_path, receipt, guarantee, age_ms BETWEEN 0 AND 60000, "
+        "SELECT sent_hash = sha256('" + body +
+        "'), sent_bytes, sent_path, receipt, guarantee, age_ms BETWEEN 0 AND 60000, "
         "staleness_ms = age_ms, sending_seq IS NULL, pg_typeof(age_ms) FROM delivery_state WHERE assignment_id = " +
         std::to_string(id))[0];
     CHECK(row[0].as<bool>());
     CHECK(row[1].as<std::size_t>() == body.size());
     CHECK(row[2].as<std::string>() == "wc/calendar.json");
-    CHECK(row[3].as<std::string>().starts_with("inode=" + std::to_string(inode(world.folder("main") / "wc/calendar.json"))));
+    CHECK(row[3].as<std::string>().starts_with("inode=" +
+                                               std::to_string(inode(world.folder("main") / "wc/calendar.json"))));
     CHECK(row[4].as<std::string>() == "atomic_replace");
     CHECK(row[5].as<bool>());
     CHECK(row[6].as<bool>());
@@ -52,7 +54,8 @@ TEST_CASE("deliver: fifty versions in a row end with the newest and each proof h
     REQUIRE(wait_until([&] { return world.owed() == 0; }));
     CHECK(world.proofs() <= 50);
     CHECK(world.db.value("SELECT bool_and(body_hash IS NOT NULL) FROM delivery_attempt") == "t");
-    CHECK(world.db.value("SELECT body_hash = sha256('version 50') FROM delivery_attempt ORDER BY id DESC LIMIT 1") == "t");
+    CHECK(world.db.value("SELECT body_hash = sha256('version 50') FROM delivery_attempt ORDER BY id DESC LIMIT 1") ==
+          "t");
 }
 
 TEST_CASE("deliver: C11 a document whose transaction commits late is delivered though a newer seq was seen before") {
@@ -135,8 +138,10 @@ TEST_CASE("deliver: a destination that is off gets nothing and after switch-on t
     world.publish("wc/calendar", "one");
     REQUIRE(wait_until([&] { return world.proofs() == 1; }));
     CHECK_THROWS(world.db.exec("UPDATE delivery_assignment SET is_on = false WHERE id = " + id));
-    world.db.exec("UPDATE delivery_assignment SET is_on = false, off_reason = 'maintenance', off_by = 'ops', "
-                  "off_at = clock_timestamp() WHERE id = " + id);
+    world.db.exec(
+        "UPDATE delivery_assignment SET is_on = false, off_reason = 'maintenance', off_by = 'ops', "
+        "off_at = clock_timestamp() WHERE id = " +
+        id);
     REQUIRE(wait_until([&] { return dispatcher.status().destinations == 0; }));
     world.publish("wc/calendar", "two");
     world.publish("wc/calendar", "three");
@@ -164,7 +169,8 @@ TEST_CASE("deliver: a new name template sends every file under its new name") {
     const RunningDispatcher dispatcher(world);
     world.publish("wc/calendar", "body");
     REQUIRE(wait_until([&] { return world.proofs() == 1; }));
-    world.db.exec("UPDATE delivery_assignment SET name_template = '{feed_type}-{event}{/filter}.json' WHERE id = " + id);
+    world.db.exec("UPDATE delivery_assignment SET name_template = '{feed_type}-{event}{/filter}.json' WHERE id = " +
+                  id);
     CHECK(holds(world.folder("main") / "calendar-wc.json", "body"));
     REQUIRE(wait_until([&] { return world.owed() == 0; }));
     CHECK(world.db.value("SELECT sent_render FROM delivery_state") == "2");
@@ -209,11 +215,13 @@ TEST_CASE("deliver: staleness counts from the oldest change that waited and age 
         const RunningDispatcher dispatcher(world);
         REQUIRE(wait_until([&] { return world.proofs() == 1; }));
     }
-    world.db.exec(DeliverWorld::publish_sql("wc/calendar", "second", 100, "clock_timestamp() - interval '1 hour'", false));
+    world.db.exec(
+        DeliverWorld::publish_sql("wc/calendar", "second", 100, "clock_timestamp() - interval '1 hour'", false));
     world.db.exec(DeliverWorld::publish_sql("wc/calendar", "third", 101, "clock_timestamp()", false));
     const RunningDispatcher dispatcher(world);
     REQUIRE(wait_until([&] { return world.proofs() == 2; }));
-    CHECK(world.db.value("SELECT age_ms < 600000 AND staleness_ms BETWEEN 3600000 AND 4200000 FROM delivery_state") == "t");
+    CHECK(world.db.value("SELECT age_ms < 600000 AND staleness_ms BETWEEN 3600000 AND 4200000 FROM delivery_state") ==
+          "t");
 }
 
 TEST_CASE("deliver: C21 an age beyond 24 days is proven like any other") {
@@ -242,7 +250,8 @@ TEST_CASE("deliver: after an epoch move unchanged files move on without a send a
     CHECK(inode(world.folder("main") / "wc/new.json") != new_inode);
     CHECK(world.proofs() == 3);
     // The proof keeps the version that was sent.
-    CHECK(world.db.value("SELECT string_agg(DISTINCT epoch::text, ',') FROM delivery_attempt WHERE doc_key = 'wc/old'") == "1000");
+    CHECK(world.db.value(
+              "SELECT string_agg(DISTINCT epoch::text, ',') FROM delivery_attempt WHERE doc_key = 'wc/old'") == "1000");
     CHECK(world.db.value("SELECT sent_epoch FROM delivery_state WHERE doc_key = 'wc/old'") == "2000");
 }
 
@@ -252,14 +261,25 @@ TEST_CASE("deliver: lost connections cost nothing") {
     const RunningDispatcher dispatcher(world);
     for (int round = 0; round < 5; ++round) {
         world.publish("wc/calendar", "version " + std::to_string(round), round % 2 == 0);
-        world.db.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
-                      "AND pid <> pg_backend_pid() AND application_name <> ''");
+        world.db.exec(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid() AND application_name <> ''");
         REQUIRE(holds(world.folder("main") / "wc/calendar.json", "version " + std::to_string(round)));
     }
     REQUIRE(wait_until([&] { return world.owed() == 0; }));
     CHECK(world.count("delivery_state WHERE sending_seq IS NOT NULL") == 0);
     CHECK(world.db.value("SELECT count(*) = count(DISTINCT (doc_key, epoch, seq, render)) FROM delivery_attempt "
                          "WHERE outcome = 'delivered'") == "t");
+}
+
+TEST_CASE("deliver: a document under an unlawful key stops no other") {
+    const DeliverWorld world;
+    world.add_destination("main");
+    world.db.exec(DeliverWorld::publish_sql("WC/No Such Key", "x", 5, "clock_timestamp()", false));
+    const RunningDispatcher dispatcher(world);
+    world.db.exec(DeliverWorld::publish_sql("WC/../x", "x", 6, "clock_timestamp()", false));
+    world.publish("wc/calendar", "fine");
+    CHECK(holds(world.folder("main") / "wc/calendar.json", "fine"));
 }
 
 TEST_CASE("deliver: a destination that is added or removed while running is taken up or dropped") {

@@ -25,12 +25,16 @@ TEST_CASE("deliver: a missing folder is tried again and alerts at the third fail
     const RunningDispatcher dispatcher(world);
     REQUIRE(wait_until([&] { return open_alerts(world, "deliver.failing") == 1; }));
     CHECK(world.count("delivery_attempt WHERE outcome = 'failed'") >= 3);
-    CHECK(world.db.value("SELECT last_error LIKE '%ENOENT%' AND failures >= 3 AND next_try IS NOT NULL FROM delivery_assignment") == "t");
+    CHECK(
+        world.db.value(
+            "SELECT last_error LIKE '%ENOENT%' AND failures >= 3 AND next_try IS NOT NULL FROM delivery_assignment") ==
+        "t");
     CHECK(world.count("delivery_state WHERE sending_seq IS NOT NULL") == 0);
     std::filesystem::create_directory(world.folder("main"));
     CHECK(holds(world.folder("main") / "wc/calendar.json", "body"));
     REQUIRE(wait_until([&] { return open_alerts(world, "deliver.failing") == 0; }));
-    CHECK(world.db.value("SELECT failures = 0 AND next_try IS NULL AND last_error IS NULL FROM delivery_assignment") == "t");
+    CHECK(world.db.value("SELECT failures = 0 AND next_try IS NULL AND last_error IS NULL FROM delivery_assignment") ==
+          "t");
     CHECK(world.count("alert WHERE kind = 'deliver.failing'") == 1);
 }
 
@@ -79,8 +83,9 @@ TEST_CASE("deliver: a poison file stops no other and its alert clears when it is
     CHECK(holds(world.folder("main") / "wc/scorers.json", "fine"));
     REQUIRE(wait_until([&] { return open_alerts(world, "deliver.file_refused") == 1; }));
     CHECK(world.db.value("SELECT failures FROM delivery_assignment") == "0");
-    CHECK(world.db.value("SELECT last_error LIKE '%EISDIR%' OR last_error LIKE '%ENOTEMPTY%' OR last_error LIKE '%EEXIST%' "
-                         "FROM delivery_state WHERE doc_key = 'wc/calendar'") == "t");
+    CHECK(world.db.value(
+              "SELECT last_error LIKE '%EISDIR%' OR last_error LIKE '%ENOTEMPTY%' OR last_error LIKE '%EEXIST%' "
+              "FROM delivery_state WHERE doc_key = 'wc/calendar'") == "t");
     CHECK(world.db.value("SELECT subject FROM alert WHERE kind = 'deliver.file_refused'") == "acme/main wc/calendar");
     std::filesystem::remove_all(world.folder("main") / "wc/calendar.json");
     CHECK(holds(world.folder("main") / "wc/calendar.json", "poison"));
@@ -108,8 +113,10 @@ TEST_CASE("deliver: a transport that is not built in or a host outside the fence
     world.publish("wc/calendar", "body");
     const RunningDispatcher dispatcher(world);
     REQUIRE(wait_until([&] { return open_alerts(world, "deliver.failing") == 2; }));
-    CHECK(world.db.value("SELECT last_error LIKE '%pigeon%directory%' FROM delivery_assignment WHERE id = " + carrier) == "t");
-    CHECK(world.db.value("SELECT last_error LIKE '%outside the fence%' FROM delivery_assignment WHERE id = " + fenced) == "t");
+    CHECK(world.db.value("SELECT last_error LIKE '%pigeon%directory%' FROM delivery_assignment WHERE id = " +
+                         carrier) == "t");
+    CHECK(world.db.value("SELECT last_error LIKE '%outside the fence%' FROM delivery_assignment WHERE id = " +
+                         fenced) == "t");
 }
 
 TEST_CASE("deliver: a stored body that is damaged is that file's trouble alone") {
@@ -150,8 +157,10 @@ TEST_CASE("deliver: switching a red destination off clears its alerts") {
     std::filesystem::remove(world.folder("main"));
     world.publish("wc/calendar", "body");
     const RunningDispatcher dispatcher(world);
-    REQUIRE(wait_until([&] { return open_alerts(world, "deliver.behind") + open_alerts(world, "deliver.failing") == 2; }));
-    world.db.exec("UPDATE delivery_assignment SET is_on = false, off_reason = 'moving', off_by = 'ops', off_at = now()");
+    REQUIRE(
+        wait_until([&] { return open_alerts(world, "deliver.behind") + open_alerts(world, "deliver.failing") == 2; }));
+    world.db.exec(
+        "UPDATE delivery_assignment SET is_on = false, off_reason = 'moving', off_by = 'ops', off_at = now()");
     CHECK(wait_until([&] { return world.count("alert WHERE cleared_at IS NULL") == 0; }));
 }
 

@@ -19,8 +19,8 @@ TEST_CASE("deliver.name_template: the default template gives the client's tree")
 }
 
 TEST_CASE("deliver.name_template: a template that could leave the folder is refused") {
-    for (const char* text : {"../{event}.json", "{event}/../x", "/{event}.json", "{event}/..", "..", ".", "./{event}", "{event}//x",
-                             "{event}/", "", "a\\b", "{event}/.hidden", ".{event}"}) {
+    for (const char* text : {"../{event}.json", "{event}/../x", "/{event}.json", "{event}/..", "..", ".", "./{event}",
+                             "{event}//x", "{event}/", "", "a\\b", "{event}/.hidden", ".{event}"}) {
         CAPTURE(text);
         CHECK_THROWS_AS(NameTemplate{text}, InvalidInput);
     }
@@ -28,7 +28,7 @@ TEST_CASE("deliver.name_template: a template that could leave the folder is refu
 
 TEST_CASE("deliver.name_template: CR and LF and NUL and other control characters are refused") {
     for (const std::string& text : {std::string("a\r\nDELE b"), std::string("a\nb"), std::string("a\rb"),
-                                   std::string("a\0b", 3), std::string("a\tb"), std::string("a\x7f")}) {
+                                    std::string("a\0b", 3), std::string("a\tb"), std::string("a\x7f")}) {
         CAPTURE(text);
         CHECK_THROWS_AS(NameTemplate{text}, InvalidInput);
         CHECK_THROWS_AS(RemotePath{text}, InvalidInput);
@@ -76,7 +76,8 @@ TEST_CASE("deliver.name_template: no text whatsoever gives a path outside the fo
             if (rng.chance(0.6)) {
                 text += pieces[static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(pieces.size()) - 1))];
             } else {
-                text += alphabet[static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(alphabet.size()) - 1))];
+                text +=
+                    alphabet[static_cast<std::size_t>(rng.between(0, static_cast<std::int64_t>(alphabet.size()) - 1))];
             }
         }
         try {

@@ -51,13 +51,20 @@ private:
 Process start(const DeliverWorld& world, const std::string& worker, const std::string& crash_at = "",
               const std::vector<std::string>& more = {}) {
     std::vector<std::string> command{app("ftl-deliver").string(),
-                                     "--postgres.uri", world.db.uri(),
-                                     "--deliver.enabled", "true",
-                                     "--deliver.worker", worker,
-                                     "--deliver.lease_ttl_ms", "800",
-                                     "--deliver.lease_margin_ms", "100",
-                                     "--deliver.look_interval_ms", "50",
-                                     "--build.builders", "0"};
+                                     "--postgres.uri",
+                                     world.db.uri(),
+                                     "--deliver.enabled",
+                                     "true",
+                                     "--deliver.worker",
+                                     worker,
+                                     "--deliver.lease_ttl_ms",
+                                     "800",
+                                     "--deliver.lease_margin_ms",
+                                     "100",
+                                     "--deliver.look_interval_ms",
+                                     "50",
+                                     "--build.builders",
+                                     "0"};
     command.insert(command.end(), more.begin(), more.end());
     ProcessOptions options;
     if (!crash_at.empty()) options.environment["FTL_CRASH_AT"] = crash_at;
@@ -108,7 +115,9 @@ TEST_CASE("deliver.process: SIGKILL between rename and proof is settled by looki
     crash_and_recover("deliver.renamed");
 }
 
-TEST_CASE("deliver.process: SIGKILL right after the proof proves nothing twice") { crash_and_recover("deliver.proven"); }
+TEST_CASE("deliver.process: SIGKILL right after the proof proves nothing twice") {
+    crash_and_recover("deliver.proven");
+}
 
 TEST_CASE("deliver.process: SIGKILL between the removal of a retired file and its proof deletes once") {
     const DeliverWorld world;
@@ -143,9 +152,11 @@ TEST_CASE("deliver.process: nothing is sent before deliver.enabled is set") {
     world.add_destination("main");
     world.publish("wc/calendar", "body");
     const auto port = (world.temp / "port").string();
-    auto process = start(world, "main", "", {"--deliver.enabled", "false", "--ops.address", "127.0.0.1:0", "--ops.port_file", port});
+    auto process = start(world, "main", "",
+                         {"--deliver.enabled", "false", "--ops.address", "127.0.0.1:0", "--ops.port_file", port});
     REQUIRE(wait_until([&] { return world.count("outbox_cursor") == 1 && !content(port).empty(); }, 20s));
-    REQUIRE(wait_until([&] { return content(world.temp / "main.log").find("deliver.disabled") != std::string::npos; }, 20s));
+    REQUIRE(wait_until([&] { return content(world.temp / "main.log").find("deliver.disabled") != std::string::npos; },
+                       20s));
     CHECK(world.count("lease WHERE name LIKE 'deliver:%'") == 0);
     CHECK(process.terminate(20s).exit_code == 0);
     CHECK(world.count("delivery_state") == 0);

@@ -29,7 +29,8 @@ TEST_CASE("deliver.roster: what is nobody's is taken and what is off is not") {
     CHECK(plan.moves[0].ids == std::vector<AssignmentId>{{1}});
 }
 
-TEST_CASE("deliver.roster: C20 a worker is replaced only after its lease was seen unmoved for the TTL by our own clock") {
+TEST_CASE(
+    "deliver.roster: C20 a worker is replaced only after its lease was seen unmoved for the TTL by our own clock") {
     Roster roster("me", 5s);
     const std::vector<DestinationRow> rows{row(1, "other", 2)};
     CHECK(roster.plan(seen(rows, {{"other", "h", 7}}), 1, kNow).moves.empty());
@@ -47,6 +48,13 @@ TEST_CASE("deliver.roster: a lease that was given back or never was is replaced 
     Roster roster("me", 5s);
     CHECK(roster.plan(seen({row(1, "other", 2)}, {{"other", "", 9}}), 1, kNow).moves.size() == 1);
     CHECK(roster.plan(seen({row(1, "ghost", 2)}, {}), 1, kNow).moves.size() == 1);
+}
+
+TEST_CASE("deliver.roster: a worker that was replaced without knowing it takes nothing back") {
+    Roster roster("me", 5s);
+    const auto plan = roster.plan(seen({row(1, "me", 9)}, {{"me", "h", 1}}), 4, kNow);
+    CHECK(plan.ours.empty());
+    CHECK(plan.moves.empty());
 }
 
 TEST_CASE("deliver.roster: what our predecessor of the same name owned is taken over under the new fence") {

@@ -69,7 +69,8 @@ TEST_CASE("deliver.deadline: a send ends at its own limits or before the lease w
     CHECK(send_deadline(limits, started, started + 15s, 500ms).at() == started + 14500ms);
     CHECK(send_deadline(limits, started, started + 1h, 500ms).at() == started + 190s);
     // It moves on with each renewal, up to the limits.
-    CHECK(send_deadline(limits, started, started + 20s, 500ms).at() > send_deadline(limits, started, started + 15s, 500ms).at());
+    CHECK(send_deadline(limits, started, started + 20s, 500ms).at() >
+          send_deadline(limits, started, started + 15s, 500ms).at());
     CHECK(send_deadline(limits, started, {}, 500ms).is_over(started));
 }
 

@@ -2,7 +2,7 @@
 #include <ftlfeed/deliver/directory_transport.hpp>
 #include <ftlfeed/deliver/transport.hpp>
 
-#include <fstream>
+#include <ctime>
 
 #include "deliver/send_record.hpp"
 #include "fake_transport.hpp"
@@ -20,10 +20,11 @@ void leave_sending(const DeliverWorld& world, std::int64_t id, const std::string
     const auto text = std::to_string(id);
     world.db.exec("INSERT INTO lease (name, holder) VALUES ('deliver:dead', 'dead:1:x') ON CONFLICT DO NOTHING");
     world.db.exec("INSERT INTO delivery_owner (assignment_id, worker, fence) VALUES (" + text + ", 'dead', 1)");
-    world.db.exec("INSERT INTO delivery_state (assignment_id, doc_key, sending_epoch, sending_seq, sending_render, "
-                  "sending_since, sending_by, sending_target, sending_path) SELECT a.id, '" + doc_key + "', 1000, " +
-                  std::to_string(seq) + ", 1, now(), 'dead:1:x', 'directory|||' || a.folder, '" + doc_key +
-                  ".json' FROM delivery_assignment a WHERE a.id = " + text);
+    world.db.exec(
+        "INSERT INTO delivery_state (assignment_id, doc_key, sending_epoch, sending_seq, sending_render, "
+        "sending_since, sending_by, sending_target, sending_path) SELECT a.id, '" +
+        doc_key + "', 1000, " + std::to_string(seq) + ", 1, now(), 'dead:1:x', 'directory|||' || a.folder, '" +
+        doc_key + ".json' FROM delivery_assignment a WHERE a.id = " + text);
 }
 
 /// What read_facts() and the rest need: a settings value as the table gives it.
@@ -95,7 +96,9 @@ TEST_CASE("deliver: C13 a new owner looks again and sends again when the dead on
     write_file(world.folder("main") / "wc/calendar.json", "old");  // TCP delivered it late.
     CHECK(holds(world.folder("main") / "wc/calendar.json", "new"));
     REQUIRE(wait_until([&] { return world.proofs() == 2; }));
-    CHECK(world.db.value("SELECT string_agg(occasion::text, ',' ORDER BY id) FROM delivery_attempt WHERE outcome = 'delivered'") == "0,1");
+    CHECK(world.db.value(
+              "SELECT string_agg(occasion::text, ',' ORDER BY id) FROM delivery_attempt WHERE outcome = 'delivered'") ==
+          "0,1");
     CHECK(world.owed() == 0);
 }
 
@@ -171,13 +174,54 @@ TEST_CASE("deliver: a send that outlives its lease publishes nothing") {
     world.publish("wc/calendar", "late");
     REQUIRE(wait_until([&] { return gate.waiting() == 1; }));
     // Another process took the lease over: it was unmoved for the TTL as far as that one saw.
-    world.db.exec("UPDATE lease SET holder = 'other:1:x', fence = fence + 1, beat = beat + 1 WHERE name = 'deliver:main'");
+    world.db.exec(
+        "UPDATE lease SET holder = 'other:1:x', fence = fence + 1, beat = beat + 1 WHERE name = 'deliver:main'");
     REQUIRE(wait_until([&] { return !dispatcher.status().is_ready; }));
     gate.open();
     // The other one never moves its lease: we get it back under a new fence, and only then is the file sent.
     REQUIRE(holds(world.folder("main") / "wc/calendar.json", "late"));
     REQUIRE(wait_until([&] { return world.proofs() == 1; }));
     CHECK(world.db.value("SELECT fence = 3 FROM delivery_owner WHERE assignment_id = " + id) == "t");
+}
+
+TEST_CASE("deliver: without its lease a worker claims nothing") {
+    const DeliverWorld world;
+    const AssignmentId id{world.add_destination("main")};
+    world.db.exec("INSERT INTO lease (name, holder, fence) VALUES ('deliver:w', 'w:1:x', 3)");
+    ftlfeed::store::Session session(world.connection());
+    CHECK(claim_free(session, {id}, {"w", 2, "w:1:x"}).empty());
+    CHECK(claim_free(session, {id}, {"w", 3, "w:2:x"}).empty());
+    CHECK(claim_free(session, {id}, {"w", 3, "w:1:x"}).size() == 1);
+    CHECK(claim_free(session, {id}, {"w", 3, "w:1:x"}).empty());
+    CHECK(take_over(session, {id}, "w", 3, {"other", 1, "o:1:x"}).empty());
+    world.db.exec("INSERT INTO lease (name, holder, fence) VALUES ('deliver:other', 'o:1:x', 1)");
+    CHECK(take_over(session, {id}, "w", 2, {"other", 1, "o:1:x"}).empty());
+    CHECK(take_over(session, {id}, "w", 3, {"other", 1, "o:1:x"}).size() == 1);
+}
+
+TEST_CASE("deliver: a lease that cannot be renewed stops sends and costs no busy loop") {
+    const DeliverWorld world;
+    world.add_destination("main");
+    auto settings = quick_settings();
+    settings.lease_ttl = 600ms;
+    settings.poll_interval = 200ms;
+    settings.look_interval = 200ms;
+    const RunningDispatcher dispatcher(world, settings);
+    REQUIRE(wait_until([&] { return dispatcher.status().destinations == 1; }));
+    auto blocker = world.db.connect();
+    {
+        pqxx::work hold(blocker);
+        hold.exec("SELECT * FROM lease WHERE name = 'deliver:main' FOR UPDATE");
+        REQUIRE(wait_until([&] { return !dispatcher.status().is_ready; }));
+        world.publish("wc/calendar", "must wait");
+        REQUIRE(wait_until([&] { return dispatcher.status().owed_files == 1; }));
+        const auto cpu = std::clock();
+        const auto start = std::chrono::steady_clock::now();
+        REQUIRE(wait_until([&] { return std::chrono::steady_clock::now() - start > 1s; }));
+        CHECK(static_cast<double>(std::clock() - cpu) / CLOCKS_PER_SEC < 0.5);
+        CHECK_FALSE(std::filesystem::exists(world.folder("main") / "wc"));
+    }
+    CHECK(holds(world.folder("main") / "wc/calendar.json", "must wait"));
 }
 
 TEST_CASE("deliver: a proof that could not be written is settled by looking and written once") {
@@ -187,13 +231,13 @@ TEST_CASE("deliver: a proof that could not be written is settled by looking and 
     const RunningDispatcher dispatcher(world, quick_settings(), [&](const DestinationSettings& destination) {
         return std::make_unique<HookedTransport>(
             std::make_unique<DirectoryTransport>(destination.folder, destination.id, core::Clock::real()),
-            HookedTransport::Hooks{[] {},
-                                   [] {},
+            HookedTransport::Hooks{[] {}, [] {},
                                    [&] {
                                        ++puts;
                                        // Between the rename and the proof every session of the senders breaks.
-                                       world.db.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                                                     "WHERE application_name LIKE '% sender' AND datname = current_database()");
+                                       world.db.exec(
+                                           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                                           "WHERE application_name LIKE '% sender' AND datname = current_database()");
                                        world.db.exec("ALTER TABLE delivery_attempt RENAME TO delivery_attempt_away");
                                    }});
     });
@@ -220,10 +264,12 @@ TEST_CASE("deliver: C21 a zombie's late proof of an older version is refused") {
     ftlfeed::store::Session session(world.connection());
     const auto body = std::make_shared<const Body>(Body{"812", std::string(32, 'x')});
     const Sending late{{"wc", "calendar"}, {1000, 1, 1}, {}, {}, {}, {settings.target(), "wc/calendar.json"}, body};
-    prove(session, settings, {"main", 1, "zombie:1:x"}, late, {ProofKind::kDelivered, {"r", Guarantee::kAtomicReplace}, true});
+    prove(session, settings, {"main", 1, "zombie:1:x"}, late,
+          {ProofKind::kDelivered, {"r", Guarantee::kAtomicReplace}, true});
     CHECK(world.db.value("SELECT s::text FROM delivery_state s") == before);
     CHECK(world.count("delivery_attempt WHERE seq = 1 AND outcome = 'delivered'") <= 1);
-    CHECK(world.count("delivery_attempt WHERE body_hash = '\\x7878787878787878787878787878787878787878787878787878787878787878'") == 0);
+    CHECK(world.count("delivery_attempt WHERE body_hash = "
+                      "'\\x7878787878787878787878787878787878787878787878787878787878787878'") == 0);
 }
 
 TEST_CASE("deliver: a proof that is written twice is one proof and one row") {
@@ -231,7 +277,8 @@ TEST_CASE("deliver: a proof that is written twice is one proof and one row") {
     const auto id = world.add_destination("main");
     const auto seq = world.publish("wc/calendar", "body");
     const auto settings = settings_of(world, id);
-    world.db.exec("INSERT INTO delivery_owner (assignment_id, worker, fence) VALUES (" + std::to_string(id) + ", 'w', 1)");
+    world.db.exec("INSERT INTO delivery_owner (assignment_id, worker, fence) VALUES (" + std::to_string(id) +
+                  ", 'w', 1)");
     ftlfeed::store::Session session(world.connection());
     BodyCache bodies(1 << 20);
     const WorkerIdentity us{"w", 1, "w:1:x"};
@@ -255,7 +302,8 @@ TEST_CASE("deliver: a file whose last send has no outcome is not begun again bef
     const auto id = world.add_destination("main");
     world.publish("wc/calendar", "body");
     const auto settings = settings_of(world, id);
-    world.db.exec("INSERT INTO delivery_owner (assignment_id, worker, fence) VALUES (" + std::to_string(id) + ", 'w', 1)");
+    world.db.exec("INSERT INTO delivery_owner (assignment_id, worker, fence) VALUES (" + std::to_string(id) +
+                  ", 'w', 1)");
     ftlfeed::store::Session session(world.connection());
     BodyCache bodies(1 << 20);
     const WorkerIdentity us{"w", 1, "w:1:x"};
@@ -268,5 +316,6 @@ TEST_CASE("deliver: a file whose last send has no outcome is not begun again bef
     withdraw_sending(session, {id}, *begun.sending);
     CHECK(begin_send(session, bodies, settings, us, wanted).kind == Begun::Kind::kSend);
     CHECK(begin_send(session, bodies, settings, {"w", 2, "w:1:x"}, wanted).kind == Begun::Kind::kNotOurs);
-    CHECK(begin_send(session, bodies, settings, us, {{"wc", "nothing"}, {}, "x.json", false}).kind == Begun::Kind::kGone);
+    CHECK(begin_send(session, bodies, settings, us, {{"wc", "nothing"}, {}, "x.json", false}).kind ==
+          Begun::Kind::kGone);
 }

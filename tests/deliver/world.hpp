@@ -37,10 +37,10 @@ public:
     std::int64_t add_destination(const std::string& name, const std::string& more_columns = "",
                                  const std::string& more_values = "") const {
         std::filesystem::create_directories(folder(name));
-        return std::stoll(value(
-            "INSERT INTO delivery_assignment (client_id, name, transport, folder, first_retry_ms, slow_retry_ms" +
-            more_columns + ") VALUES ((SELECT id FROM delivery_client WHERE code = 'acme'), '" + name +
-            "', 'directory', '" + folder(name).string() + "', 20, 100" + more_values + ") RETURNING id"));
+        return std::stoll(
+            value("INSERT INTO delivery_assignment (client_id, name, transport, folder, first_retry_ms, slow_retry_ms" +
+                  more_columns + ") VALUES ((SELECT id FROM delivery_client WHERE code = 'acme'), '" + name +
+                  "', 'directory', '" + folder(name).string() + "', 20, 100" + more_values + ") RETURNING id"));
     }
     [[nodiscard]] std::filesystem::path folder(const std::string& name) const { return temp / name; }
 
@@ -68,17 +68,21 @@ public:
         const auto hash = store::bytea(core::sha256(body));
         const auto numbers = std::to_string(epoch) + ", " + std::to_string(seq);
         const auto retired = std::string(is_retired ? "clock_timestamp()" : "NULL");
-        return "WITH stamp AS (SELECT " + changed_at + " AS at), version AS (INSERT INTO feed_version (doc_key, epoch, seq, "
-               "content_hash, body_hash, body_gz, body_bytes, changed_at, is_retired) SELECT '" + doc_key + "', " +
-               numbers + ", '" + hash + "', '" + hash + "', '" + gz + "', " + std::to_string(body.size()) +
-               ", at, " + (is_retired ? "true" : "false") + " FROM stamp RETURNING changed_at) "
+        return "WITH stamp AS (SELECT " + changed_at +
+               " AS at), version AS (INSERT INTO feed_version (doc_key, epoch, seq, "
+               "content_hash, body_hash, body_gz, body_bytes, changed_at, is_retired) SELECT '" +
+               doc_key + "', " + numbers + ", '" + hash + "', '" + hash + "', '" + gz + "', " +
+               std::to_string(body.size()) + ", at, " + (is_retired ? "true" : "false") +
+               " FROM stamp RETURNING changed_at) "
                "INSERT INTO feed_document (doc_key, event, feed_type, filter, body_gz, body_bytes, content_type, "
-               "content_hash, body_hash, changed_at, last_modified, epoch, seq, retired_at) SELECT '" + doc_key + "', '" +
-               event + "', '" + type + "', '" + filter + "', '" + gz + "', " + std::to_string(body.size()) +
-               ", 'application/json', '" + hash + "', '" + hash + "', changed_at, date_trunc('second', changed_at), " +
-               numbers + ", " + retired + " FROM version "
+               "content_hash, body_hash, changed_at, last_modified, epoch, seq, retired_at) SELECT '" +
+               doc_key + "', '" + event + "', '" + type + "', '" + filter + "', '" + gz + "', " +
+               std::to_string(body.size()) + ", 'application/json', '" + hash + "', '" + hash +
+               "', changed_at, date_trunc('second', changed_at), " + numbers + ", " + retired +
+               " FROM version "
                "ON CONFLICT (doc_key) DO UPDATE SET body_gz = excluded.body_gz, body_bytes = excluded.body_bytes, "
-               "content_hash = excluded.content_hash, body_hash = excluded.body_hash, changed_at = excluded.changed_at, "
+               "content_hash = excluded.content_hash, body_hash = excluded.body_hash, changed_at = "
+               "excluded.changed_at, "
                "last_modified = excluded.last_modified, epoch = excluded.epoch, seq = excluded.seq, "
                "txid = pg_current_xact_id(), retired_at = excluded.retired_at";
     }
@@ -136,12 +140,12 @@ inline ftlfeed::deliver::DeliverSettings quick_settings() {
 /// A dispatcher on a thread of its own, drained at the end.
 class RunningDispatcher {
 public:
-    explicit RunningDispatcher(const DeliverWorld& world,
-                               ftlfeed::deliver::DeliverSettings settings = quick_settings(),
+    explicit RunningDispatcher(const DeliverWorld& world, ftlfeed::deliver::DeliverSettings settings = quick_settings(),
                                ftlfeed::deliver::TransportFactory transports = {},
                                ftlfeed::core::Clock& clock = ftlfeed::core::Clock::real())
         : dispatcher_(settings, world.connection(),
-                      transports ? std::move(transports) : ftlfeed::deliver::built_in_transports(settings, clock), clock),
+                      transports ? std::move(transports) : ftlfeed::deliver::built_in_transports(settings, clock),
+                      clock),
           thread_([this](const std::stop_token& stop) { dispatcher_.run(stop); }) {}
 
     void stop() {

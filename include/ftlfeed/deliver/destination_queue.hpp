@@ -29,8 +29,8 @@ struct Job {
     };
     Kind kind = Kind::kSend;
     core::FeedKey key;
-    core::Version version;                    ///< The newest that is owed; none for the other two kinds.
-    core::SystemTime waiting_since;           ///< changed_at of the oldest change that waits.
+    core::Version version;           ///< The newest that is owed; none for the other two kinds.
+    core::SystemTime waiting_since;  ///< changed_at of the oldest change that waits.
 };
 
 /// What one destination is owed: keys and versions, no bodies. Of each file only the newest waiting version; one file

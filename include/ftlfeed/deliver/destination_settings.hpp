@@ -29,8 +29,8 @@ struct DestinationSettings {
     std::int64_t render = 1;  ///< Grows with every change of what is sent or how it is named.
     SendLimits limits;
     Pace pace;
-    int alert_failures = 3;                            ///< Failures in a row that raise an alert.
-    std::chrono::milliseconds alert_behind{60'000};    ///< Age of the oldest unsent change that raises one.
+    int alert_failures = 3;                          ///< Failures in a row that raise an alert.
+    std::chrono::milliseconds alert_behind{60'000};  ///< Age of the oldest unsent change that raises one.
 
     [[nodiscard]] bool wants(const core::FeedKey& key) const;
     /// Names the receiver: what was proven for another target is not there.

@@ -19,10 +19,10 @@ namespace ftlfeed::deliver {
 
 /// The section `deliver` of the configuration.
 struct DeliverSettings {
-    bool is_enabled = false;                           ///< Off: nothing leaves the house.
-    std::string worker = "main";                       ///< Names this worker's lease `deliver:NAME`.
-    std::chrono::milliseconds poll_interval{500};      ///< Looks for new versions though nobody notified.
-    std::chrono::milliseconds look_interval{1000};     ///< Looks for changed settings and dead workers.
+    bool is_enabled = false;                        ///< Off: nothing leaves the house.
+    std::string worker = "main";                    ///< Names this worker's lease `deliver:NAME`.
+    std::chrono::milliseconds poll_interval{500};   ///< Looks for new versions though nobody notified.
+    std::chrono::milliseconds look_interval{1000};  ///< Looks for changed settings and dead workers.
     std::chrono::milliseconds lease_ttl{5000};
     std::chrono::milliseconds lease_margin{500};       ///< A send ends this long before the lease does.
     std::chrono::milliseconds drain_limit{8000};       ///< After a stop, sends under way get this long.

@@ -10,9 +10,9 @@ namespace ftlfeed::deliver {
 
 /// How often a destination is tried while it fails.
 struct Pace {
-    int fast_retries_max = 5;                  ///< Quick tries before the slow pace, 0 to 16.
-    std::chrono::milliseconds first{500};      ///< Ceiling of the first wait; doubles with each quick try.
-    std::chrono::milliseconds slow{300'000};   ///< Then every so often, for ever.
+    int fast_retries_max = 5;                 ///< Quick tries before the slow pace, 0 to 16.
+    std::chrono::milliseconds first{500};     ///< Ceiling of the first wait; doubles with each quick try.
+    std::chrono::milliseconds slow{300'000};  ///< Then every so often, for ever.
 
     bool operator==(const Pace&) const = default;
 };
