@@ -104,9 +104,6 @@ Builder::Builder(store::Session& session, std::shared_ptr<const ResolverRegistry
       observer_(std::move(observer)),
       identity_(builder_identity()) {
     (void)store::check_epoch(session_);
-    // Claims and the ends of marks need not be on disk before the next step: lost, they lead to one build more. The
-    // transactions that write a version set it back.
-    session_.without_transaction([](pqxx::transaction_base& tx) { tx.exec("SET synchronous_commit = off"); });
 }
 
 BuildOutcome Builder::build_next() {

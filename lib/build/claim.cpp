@@ -25,6 +25,7 @@ constexpr const char* kLockClass = "1179929670";
 /// - claim_xmin is a lower bound of the snapshot that the build takes after this statement, and of the cursor's.
 /// - A claim that is found on the row is a dead builder's, since we hold the lock. The third in a row makes the file wait
 ///   in case this one dies too: a file whose build ends the process must not be all that anybody does.
+/// - It need not be on disk before the next step: lost in a crash, it leads to one build more.
 /// - The index gives the order; due rows are mostly the first ones. Of one touch's marks `TYPE/*` comes before the files:
 ///   one that has gone is then retired, and not tried in vain before.
 const std::string kClaim = std::string(R"(
@@ -50,7 +51,8 @@ WITH due AS MATERIALIZED (
       FROM locked l WHERE d.doc_key = l.doc_key AND l.is_ours
     RETURNING d.doc_key, d.gen, d.first_touch, d.last_touch, d.failures
 )
-SELECT l.doc_key, l.is_ours, c.gen, c.first_touch, c.last_touch, c.failures, (SELECT snap::text FROM marked)
+SELECT l.doc_key, l.is_ours, c.gen, c.first_touch, c.last_touch, c.failures, (SELECT snap::text FROM marked),
+       set_config('synchronous_commit', 'off', true)
   FROM locked l LEFT JOIN claimed c USING (doc_key))";
 
 /// $1 = doc_key. Advisory locks of two keys have objsubid 2; the hash is shown as an oid, without its sign.
@@ -97,7 +99,8 @@ WITH held AS MATERIALIZED (
      WHERE d.doc_key = $1 AND d.claimed_by = $4 AND NOT EXISTS (SELECT FROM ended) AND (SELECT is_ours FROM held)
     RETURNING 1
 )
-SELECT (SELECT is_ours FROM held), EXISTS (SELECT FROM ended), EXISTS (SELECT FROM kept))";
+SELECT (SELECT is_ours FROM held), EXISTS (SELECT FROM ended), EXISTS (SELECT FROM kept),
+       set_config('synchronous_commit', 'off', true))";
 
 /// $1 = doc_key, $2 = identity, $3 = error, $4 = delay in ms, $5 = failures that the claim knew. Whoever edits the
 /// definition or asks for a rebuild sets failures to 0: such a file is not held back by a build of before.

@@ -5,22 +5,26 @@
 
 #include <ftlfeed/store/value.hpp>
 
+#include "build/definition_row.hpp"
+
 namespace ftlfeed::build {
 
+FeedDefinition definition_of(const pqxx::row& row, int first, const std::string& feed_type) {
+    return {feed_type,
+            row[first].as<std::string>(),
+            row[first + 1].as<std::string>(),
+            row[first + 2].as<std::string>(),
+            row[first + 3].as<std::string>(),
+            store::from_text_array(row[first + 4].as<std::string>()),
+            row[first + 5].as<bool>()};
+}
+
 std::optional<FeedDefinition> load_definition(pqxx::transaction_base& tx, const std::string& feed_type) {
-    const auto rows = tx.exec_params(
-        "SELECT resolver, coalesce(body_sql, ''), coalesce(keys_sql, ''), content_type, volatile_pointers, is_on"
-        " FROM feed_definition WHERE feed_type = $1",
-        store::checked(feed_type));
+    const auto rows =
+        tx.exec_params(std::string("SELECT ") + kDefinitionColumns + " FROM feed_definition f WHERE f.feed_type = $1",
+                       store::checked(feed_type));
     if (rows.empty()) return std::nullopt;
-    const auto row = rows[0];
-    return FeedDefinition{feed_type,
-                          row[0].as<std::string>(),
-                          row[1].as<std::string>(),
-                          row[2].as<std::string>(),
-                          row[3].as<std::string>(),
-                          store::from_text_array(row[4].as<std::string>()),
-                          row[5].as<bool>()};
+    return definition_of(rows[0], 0, feed_type);
 }
 
 }  // namespace ftlfeed::build

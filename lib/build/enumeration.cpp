@@ -93,7 +93,6 @@ BuildOutcome enumerate_files(store::Session& session, const Claim& claim, const 
     std::sort(marked.begin(), marked.end());
     // Keys and marks in one transaction: whether a build runs before or after it, the mark outlives it.
     session.write_retrying([&](pqxx::transaction_base& tx) {
-        tx.exec("SET LOCAL synchronous_commit TO DEFAULT");
         tx.exec_params(kInsertKeys, key.event, key.feed_type, store::text_array(difference.born),
                        store::text_array(born));
         tx.exec_params("DELETE FROM feed_key WHERE doc_key = ANY ($1::text[])", store::text_array(gone));

@@ -11,6 +11,7 @@
 #include <ftlfeed/core/hash.hpp>
 #include <ftlfeed/store/value.hpp>
 
+#include "build/definition_row.hpp"
 #include "build/definition_session.hpp"
 
 namespace ftlfeed::build {
@@ -19,12 +20,14 @@ using core::Failure;
 
 namespace {
 
-/// $1 = doc_key. A document's row is written under the file's lock, so this snapshot, taken under it, has the newest.
-constexpr const char* kFileState = R"(
+/// $1 = doc_key, $2 = feed_type. A document's row is written under the file's lock, so this snapshot, taken under it, has
+/// the newest.
+const std::string kFileState = std::string(R"(
 SELECT pg_current_snapshot()::text, EXISTS (SELECT FROM feed_key WHERE doc_key = $1), d.doc_key IS NOT NULL,
        d.retired_at IS NOT NULL, d.content_hash, d.content_type,
-       ARRAY(SELECT record_kind || ':' || record_id FROM feed_dependency WHERE doc_key = $1)
-  FROM (SELECT) one LEFT JOIN feed_document d ON d.doc_key = $1)";
+       ARRAY(SELECT record_kind || ':' || record_id FROM feed_dependency WHERE doc_key = $1), f.feed_type IS NOT NULL, )") +
+                               kDefinitionColumns + R"(
+  FROM (SELECT) one LEFT JOIN feed_document d ON d.doc_key = $1 LEFT JOIN feed_definition f ON f.feed_type = $2)";
 
 /// $1 = doc_key, $2 = kinds, $3 = ids. Only what differs is written.
 constexpr const char* kReplaceDependencies = R"(
@@ -122,7 +125,7 @@ core::Version version_of(const pqxx::result& rows) {
     return {rows[0][0].as<std::int64_t>(), rows[0][1].as<std::int64_t>(), 0};
 }
 
-/// One write transaction of a build: READ COMMITTED, and durable although the session's other statements need not be.
+/// One write transaction of a build: READ COMMITTED, and durable, unlike the claim and the end.
 class FileWriter {
 public:
     FileWriter(store::Session& session, const Claim& claim, const BuildObserver& observer)
@@ -130,7 +133,6 @@ public:
 
     void write(const store::Session::Work& work) {
         session_.write([&](pqxx::transaction_base& tx) {
-            tx.exec("SET LOCAL synchronous_commit TO DEFAULT");
             work(tx);
             if (observer_) observer_(BuildStep::kWritten, claim_.doc_key);
             check_lock(tx, claim_.doc_key);
@@ -164,7 +166,9 @@ BuildOutcome write_version(FileWriter& writer, const Claim& claim, const core::F
     const auto packed = store::bytea(core::gzip(content.resolved.body));
     const auto body_hash = store::bytea(core::sha256(content.resolved.body));
     writer.write([&](pqxx::transaction_base& tx) {
-        replace_dependencies(tx, claim.doc_key, content.dependencies);
+        if (state.dependencies != content.dependencies) {
+            replace_dependencies(tx, claim.doc_key, content.dependencies);
+        }
         outcome.version =
             version_of(tx.exec_params(kWriteDocument, claim.doc_key, key.event(), key.feed_type(), key.filter(), packed,
                                       content.resolved.body.size(), store::checked(content.resolved.content_type),
@@ -179,7 +183,7 @@ BuildOutcome write_version(FileWriter& writer, const Claim& claim, const core::F
 std::string raw_bytes(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 FileState load_file_state(pqxx::transaction_base& tx, const core::FeedKey& key) {
-    const auto row = tx.exec_params(kFileState, key.doc_key())[0];
+    const auto row = tx.exec_params(kFileState, key.doc_key(), key.feed_type())[0];
     FileState state;
     state.snapshot = row[0].as<std::string>();
     state.is_listed = row[1].as<bool>();
@@ -191,7 +195,7 @@ FileState load_file_state(pqxx::transaction_base& tx, const core::FeedKey& key) 
     }
     state.dependencies = store::from_text_array(row[6].as<std::string>());
     std::sort(state.dependencies.begin(), state.dependencies.end());
-    state.definition = load_definition(tx, key.feed_type());
+    if (row[7].as<bool>()) state.definition = definition_of(row, 8, key.feed_type());
     return state;
 }
 

@@ -54,7 +54,7 @@ struct BuildOutcome {
 
 /// Builds dirty files, one at a time; any number of builders may run in any number of processes. docs/build.md tells the
 /// steps and why each stands where it does.
-/// Takes the session for itself and leaves no advisory lock in it. Make a new Builder with each new session: the
+/// Leaves no advisory lock in the session. Make a new Builder with each new session: the
 /// constructor compares the cluster with its epoch. Threads: confined.
 class Builder {
 public:
