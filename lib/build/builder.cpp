@@ -31,9 +31,9 @@ constexpr std::size_t kBusyFilesMax = 64;
 
 /// Names a builder among all builders of all processes.
 std::string builder_identity() {
-    static const std::string process = store::process_identity();
+    static const std::string kProcess = store::process_identity();
     static std::atomic<int> count{0};
-    return process + '/' + std::to_string(++count);
+    return kProcess + '/' + std::to_string(++count);
 }
 
 const char* name_of(BuildResult result) {

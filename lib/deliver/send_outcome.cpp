@@ -15,7 +15,7 @@ std::string_view name_of(Guarantee guarantee) {
         case Guarantee::kContentChecked:
             return "content_checked";
     }
-    FTL_ASSERT(!"a guarantee without a name");
+    FTL_ASSERT(false && "a guarantee without a name");
     return "";
 }
 
