@@ -26,10 +26,10 @@ std::optional<std::int64_t> Call::number(const std::string& name) const {
 }
 
 ftlfeed::store::Session& Call::session() {
-    if (settings_.postgres.uri.empty()) {
+    if (settings_.common.postgres.uri.empty()) {
         throw UsageError("which Postgres? Set FTL_POSTGRES_URI, --postgres.uri URI, or postgres.uri in --config FILE");
     }
-    if (!session_) session_ = std::make_unique<ftlfeed::store::Session>(settings_.postgres);
+    if (!session_) session_ = std::make_unique<ftlfeed::store::Session>(settings_.common.postgres);
     return *session_;
 }
 

@@ -7,6 +7,9 @@
 #include <stdexcept>
 #include <string>
 
+#include <common/common_settings.hpp>
+#include <ftl-deliver/feed_settings.hpp>
+#include <ftl-ingest/ingest_settings.hpp>
 #include <ftlfeed/core/secret.hpp>
 #include <ftlfeed/store/session.hpp>
 
@@ -21,12 +24,15 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// What ftlctl is told by --config, FTL_… variables and flags. Each binary's own settings are not known here.
+/// What ftlctl is told by --config, FTL_… variables and flags. It knows the settings of every service and uses few of them,
+/// so that a service's own configuration can be given to it as it is.
 struct ProgramSettings {
-    ftlfeed::store::ConnectionSettings postgres;
-    std::string password_file;        ///< postgres.password_file
-    std::string master_key_file;      ///< deliver.master_key_file; opens the credentials
-    bool is_deliver_enabled = false;  ///< deliver.enabled, as the ftl-deliver of this installation has it
+    ftlfeed::app::CommonSettings common;
+    ftlfeed::app::IngestSettings ingest;
+    ftlfeed::app::FeedSettings feeds;
+
+    [[nodiscard]] bool is_deliver_enabled() const { return feeds.deliver.is_enabled; }
+    [[nodiscard]] const std::string& master_key_file() const { return feeds.deliver.master_key_file; }
 };
 
 /// One call of a command: its arguments, its database and its answer.

@@ -118,10 +118,10 @@ int set_secret(Call& call) {
     if (!ftlfeed::core::FeedKey::is_valid_part(kind)) {
         throw UsageError("KIND is '" + kind + "'; it is a word such as password, private_key or signing_secret");
     }
-    if (call.settings().master_key_file.empty()) {
+    if (call.settings().master_key_file().empty()) {
         throw UsageError("which key encrypts it? Set deliver.master_key_file as for ftl-deliver");
     }
-    const auto key = ftlfeed::core::read_master_key(call.settings().master_key_file);
+    const auto key = ftlfeed::core::read_master_key(call.settings().master_key_file());
     const auto secret = call.secret_from_input();
     audited_outside(call, {"destination secret", subject_of(call) + "/" + kind, ""}, [&] {
         std::int64_t id = 0;

@@ -169,14 +169,14 @@ Finding check_alerts(pqxx::transaction_base& tx) {
 }
 
 Finding check_deliver_enabled(const Call& call) {
-    if (call.settings().is_deliver_enabled) return ok("deliver.enabled", "on");
+    if (call.settings().is_deliver_enabled()) return ok("deliver.enabled", "on");
     return problem("deliver.enabled", "off as far as this command was told: nothing leaves the installation",
                    "set deliver.enabled for ftl-deliver; tell doctor by --config, FTL_DELIVER_ENABLED or "
                    "--deliver.enabled true");
 }
 
 Finding check_master_key(const Call& call) {
-    const auto& path = call.settings().master_key_file;
+    const auto& path = call.settings().master_key_file();
     if (path.empty()) return ok("master key", "not given; needed once a destination has a credential");
     try {
         return ok("master key", "key " + ftlfeed::core::read_master_key(path).id);

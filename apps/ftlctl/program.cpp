@@ -30,17 +30,8 @@ constexpr auto kIntro =
     "  ftlctl destination add acme main --transport directory --folder /srv/acme\n"
     "  ftlctl doctor                                      is everything as it should be?\n"
     "\n"
-    "It needs to know the database: FTL_POSTGRES_URI, --postgres.uri URI, or --config FILE (TOML).\n";
-
-void bind(Settings& settings, ProgramSettings& to) {
-    settings.bind("postgres.uri", to.postgres.uri, "libpq URI or keywords of the database");
-    settings.bind("postgres.password_file", to.password_file,
-                  "file with the database's password, or credential:NAME for systemd's");
-    settings.bind("deliver.enabled", to.is_deliver_enabled,
-                  "whether this installation's ftl-deliver may send; doctor warns when it may not");
-    settings.bind("deliver.master_key_file", to.master_key_file,
-                  "file with the key that encrypts credentials (64 hex digits)");
-}
+    "It needs to know the database: FTL_POSTGRES_URI, --postgres.uri URI, or --config FILE, which may be a service's "
+    "own.\n";
 
 void print_overview(std::ostream& out) {
     out << kIntro << "\nCommands:\n";
@@ -105,13 +96,15 @@ std::string who_calls(const Arguments& arguments, const std::map<std::string, st
 int dispatch(const std::vector<std::string>& args, const std::map<std::string, std::string>& environment,
              std::istream& input, std::ostream& out) {
     ProgramSettings settings;
-    settings.postgres.application = "ftlctl";
+    settings.common.postgres.application = "ftlctl";
     Settings known;
-    bind(known, settings);
+    settings.common.bind(known);
+    settings.ingest.bind(known);
+    settings.feeds.bind(known);
     const auto words = known.load(args, environment);
     ftlfeed::app::refuse_open_password(args, environment);
-    if (!settings.password_file.empty()) {
-        settings.postgres.password = ftlfeed::core::read_secret(settings.password_file);
+    if (const auto& file = settings.common.postgres_password_file; !file.empty()) {
+        settings.common.postgres.password = ftlfeed::core::read_secret(file);
     }
     if (words.empty() || words.front() == "--help" || words.front() == "help") {
         print_overview(out);

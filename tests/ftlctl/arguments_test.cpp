@@ -5,6 +5,8 @@
 #include <ftlctl/arguments.hpp>
 #include <ftlctl/command.hpp>
 
+#include <support/temp_folder.hpp>
+
 #include "run_ftlctl.hpp"
 
 using ftl::test::run_ftlctl;
@@ -85,6 +87,17 @@ TEST_CASE("ftlctl.program: an unknown setting is refused with the nearest known 
     const auto answer = run_ftlctl("", {"status", "--postgres.url", "x"});
     CHECK(answer.exit_code == 2);
     CHECK(answer.complains("postgres.uri"));
+}
+
+TEST_CASE("ftlctl.program: the configuration of a service may be given as it is") {
+    const ftl::test::TempFolder folder;
+    const auto file = (folder / "ftl-deliver.toml").string();
+    ftl::test::write_file(file,
+                          "[postgres]\nuri = \"postgresql://nobody@127.0.0.1:1/none\"\n[log]\nlevel = \"debug\"\n"
+                          "[deliver]\nenabled = true\nworker = \"two\"\n[build]\nbuilders = 4\n");
+    const auto answer = run_ftlctl("", {"status", "--config", file});
+    CHECK(answer.exit_code == 1);
+    CHECK(answer.complains("connect"));
 }
 
 TEST_CASE("ftlctl.program: without a database it says how to name one") {
