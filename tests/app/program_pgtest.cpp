@@ -78,7 +78,8 @@ TEST_CASE("app.program: it serves and drains at SIGTERM and exits 0") {
     Service one(db.uri());
     REQUIRE(wait_until([&] { return one.is_ready(); }));
     CHECK(one.get("/healthz").status == 200);
-    CHECK(db.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'ftl_test_service/worker'") == "1");
+    CHECK(db.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = "
+                   "'ftl_test_service/worker'") == "1");
     CHECK(one.process->terminate() == kDone);
     CHECK(one.has_logged("test.drained"));
     CHECK(one.has_logged("app.stopped"));

@@ -46,7 +46,8 @@ struct Ears {
 };
 
 std::string ears_pid(const Database& db) {
-    return db.value("SELECT max(pid) FROM pg_stat_activity WHERE application_name = 'ears'");
+    return db.value(
+        "SELECT max(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'ears'");
 }
 
 /// Seconds that this process has used so far.
@@ -110,7 +111,8 @@ TEST_CASE("store.listener: pings alone wake nobody and keep the connection") {
     // Some pings later, by the server's own account.
     const auto last_ping = [&] {
         return db.value(
-            "SELECT query_start::text FROM pg_stat_activity WHERE application_name = 'ears' AND query = 'SELECT 1'");
+            "SELECT query_start::text FROM pg_stat_activity WHERE datname = current_database() AND application_name = "
+            "'ears' AND query = 'SELECT 1'");
     };
     auto seen = last_ping();
     for (int i = 0; i < 5; ++i) {

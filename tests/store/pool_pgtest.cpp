@@ -28,9 +28,14 @@ store::ConnectionSettings settings_for(const Database& db) {
 }
 
 void terminate_all(const Database& db) {
-    db.exec("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pool'");
-    REQUIRE(ftl::test::wait_until(
-        [&] { return db.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pool'") == "0"; }));
+    db.exec(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND "
+        "application_name = 'pool'");
+    REQUIRE(ftl::test::wait_until([&] {
+        return db.value(
+                   "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = "
+                   "'pool'") == "0";
+    }));
 }
 
 }  // namespace
@@ -38,7 +43,10 @@ void terminate_all(const Database& db) {
 TEST_CASE("store.pool: nothing is opened before it is wanted and an idle session is used again") {
     const Database db(Content::kNothing);
     store::Pool pool(settings_for(db), 2);
-    CHECK(db.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'pool'") == "0");
+    CHECK(
+        db.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pool'") ==
+        "0");
     const int pid = pool.borrow()->backend_pid();
     CHECK(pool.borrow()->backend_pid() == pid);
 }
@@ -62,7 +70,8 @@ TEST_CASE("store.pool: a session comes back without the locks that its borrower 
     const Database db(Content::kNothing);
     store::Pool pool(settings_for(db), 1);
     pool.borrow()->without_transaction([](pqxx::transaction_base& tx) { tx.exec("SELECT pg_advisory_lock(7)"); });
-    CHECK(db.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'") == "0");
+    CHECK(db.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM "
+                   "pg_database WHERE datname = current_database())") == "0");
 }
 
 TEST_CASE("store.pool: broken sessions are thrown away whether they were on loan or idle") {

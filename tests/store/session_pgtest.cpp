@@ -84,7 +84,8 @@ TEST_CASE("store.session: after its backend was terminated it is of no use and n
         CHECK(session.is_broken());
         CHECK(session.backend_pid() == pid);
         // Nothing of it came back, under whatever pid.
-        CHECK(db.value("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'doomed'") == "0");
+        CHECK(db.value("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name "
+                       "= 'doomed'") == "0");
     }
 }
 
@@ -109,7 +110,8 @@ TEST_CASE("store.session: canary - libpqxx 6 by itself comes back on a new pid w
         }
     }
     CHECK(came_back);
-    CHECK(look("SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory'") == 0);
+    CHECK(look("SELECT count(*)::int FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM "
+               "pg_database WHERE datname = current_database())") == 0);
 }
 #endif
 
@@ -257,7 +259,11 @@ TEST_CASE("store.session: locks of the session go when it is told to unlock all"
     store::Session session(settings_for(db));
     session.without_transaction(
         [](pqxx::transaction_base& tx) { tx.exec("SELECT pg_advisory_lock(7), pg_advisory_lock(8)"); });
-    const auto locks = [&] { return db.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"); };
+    const auto locks = [&] {
+        return db.value(
+            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database "
+            "WHERE datname = current_database())");
+    };
     CHECK(locks() == "2");
     session.unlock_all();
     CHECK(locks() == "0");
