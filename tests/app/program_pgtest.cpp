@@ -98,7 +98,7 @@ TEST_CASE("app.program: a server that is not up is waited for with one line and 
     CHECK(count_of(one.log(), "app.waiting") == 1);
     relay.allow();
     CHECK(wait_until([&] { return one.is_ready(); }));
-    CHECK(one.has_logged("app.dependency_back"));
+    CHECK(wait_until([&] { return one.has_logged("app.dependency_back"); }));
 
     // And again while it runs.
     relay.drop_all(true);
@@ -106,7 +106,7 @@ TEST_CASE("app.program: a server that is not up is waited for with one line and 
     CHECK(one.process->is_running());
     relay.allow();
     CHECK(wait_until([&] { return one.is_ready(); }));
-    CHECK(one.has_logged("app.worker_back"));
+    CHECK(wait_until([&] { return one.has_logged("app.worker_back"); }));
     CHECK(one.process->terminate() == kDone);
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("app.program: SIGHUP reads the log's settings again and calls the prog
     ftl::test::write_file(one.folder / "config.toml", config + "[log]\nform = 'text'\n");
     one.process->signal(SIGHUP);
     REQUIRE(wait_until([&] { return one.has_logged("test.reloaded"); }));
-    CHECK(one.has_logged("info    app.reloaded"));  // Text now: JSON before.
+    CHECK(wait_until([&] { return one.has_logged("info    app.reloaded"); }));  // Text now: JSON before.
     CHECK(one.log().starts_with("{"));
     // What is wrong is refused, and the old settings stand.
     ftl::test::write_file(one.folder / "config.toml", config + "[log]\nlevel = 'loud'\n");
