@@ -105,8 +105,10 @@ class Pages(Tree):
         self.assert_found(rules.room_pages, "lib/net: has no README.md")
 
     def test_path_of_a_machine(self):
-        self.write("docs/x.md", "one\nsee " + "/wo" + "rk/main\n")
+        self.write("docs/x.md", "one\nsee " + "/ho" + "me/somebody/notes\n")
         self.assert_found(rules.words, "docs/x.md:2")
+        self.write("docs/x.md", f"see {self.root}/docs\n")
+        self.assert_found(rules.words, "docs/x.md:1")
 
 
 class AdditiveMigrations(Tree):
