@@ -38,11 +38,12 @@ trap 'exit 143' TERM HUP
 
 tools/setup.sh run bench
 mkdir -p build bench/results
-{
-    cmake --preset release
-    cmake --build --preset release
+# Joined by &&: the shell heeds no `set -e` inside what it tests itself.
+build() {
+    cmake --preset release && cmake --build --preset release || return
     if [[ -e bench/$name/CMakeLists.txt ]]; then cmake --build build/release --target "bench_$name"; fi
-} >build/bench.log 2>&1 || {
+}
+build >build/bench.log 2>&1 || {
     cat build/bench.log >&2
     exit 1
 }

@@ -76,16 +76,15 @@ step() {
     printf 'tests/run.sh: %-9s %4d s\n' "$name" $((SECONDS - begin)) >&2
 }
 
+# Joined by &&, here and below: inside what `step` tests, the shell heeds no `set -e`.
 build() {
-    cmake --preset "$preset"
-    cmake --build --preset "$preset"
+    cmake --preset "$preset" && cmake --build --preset "$preset"
 }
 
 start_servers() {
-    tools/servers.sh start "$servers/run"
     # One database for each test, thrown away with the server: none is worth a vacuum, nor a drop.
-    source "$servers/run/servers.env"
-    psql -qX "$FTL_PG_URI" -c "ALTER SYSTEM SET autovacuum_naptime = '1h'" -c 'SELECT pg_reload_conf()'
+    tools/servers.sh start "$servers/run" && source "$servers/run/servers.env" &&
+        psql -qX "$FTL_PG_URI" -c "ALTER SYSTEM SET autovacuum_naptime = '1h'" -c 'SELECT pg_reload_conf()'
 }
 
 mkdir -p build
