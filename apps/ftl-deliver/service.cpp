@@ -82,6 +82,10 @@ void run_feeds(Runtime& runtime, const FeedSettings& settings) {
         core::log_warning("deliver.disabled", {{"remedy", "set deliver.enabled to send files to destinations"}});
     }
 
+    if (dispatcher) {
+        for (auto& builder : builders) builder->on_version([&dispatcher] { dispatcher->wake(); });
+    }
+
     Supervisor workers(runtime);
     if (settings.builders > 0) {
         add_loop(workers, "build-marker", mark);

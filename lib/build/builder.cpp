@@ -66,12 +66,16 @@ void count_build(const BuildOutcome& outcome, core::SteadyTime began) {
 class LockScope {
 public:
     explicit LockScope(store::Session& session) : session_(session) {}
-    ~LockScope() { session_.unlock_all(); }
+    ~LockScope() {
+        if (may_hold_) session_.unlock_all();
+    }
+    void nothing_taken() { may_hold_ = false; }
     LockScope(const LockScope&) = delete;
     LockScope& operator=(const LockScope&) = delete;
 
 private:
     store::Session& session_;
+    bool may_hold_ = true;
 };
 
 BuildOutcome build_claimed(store::Session& session, const Claim& claim, const ResolverRegistry& resolvers,
@@ -108,7 +112,7 @@ Builder::Builder(store::Session& session, std::shared_ptr<const ResolverRegistry
 
 BuildOutcome Builder::build_next() {
     busy_.clear();
-    const LockScope locks(session_);
+    LockScope locks(session_);
     // Each round finds one more file that somebody else is building, so this ends.
     while (busy_.size() < kBusyFilesMax) {
         const auto began = core::Clock::real().steady_now();
@@ -124,6 +128,7 @@ BuildOutcome Builder::build_next() {
         count_build(outcome, began);
         return outcome;
     }
+    locks.nothing_taken();
     return {};
 }
 

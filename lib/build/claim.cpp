@@ -7,6 +7,8 @@
 #include <ftlfeed/core/text.hpp>
 #include <ftlfeed/store/value.hpp>
 
+#include "store/planned.hpp"
+
 namespace ftlfeed::build {
 
 using core::Failure;
@@ -31,10 +33,11 @@ constexpr const char* kLockClass = "1179929670";
 const std::string kClaim = std::string(R"(
 WITH due AS MATERIALIZED (
     SELECT d.doc_key
-      FROM feed_dirty d LEFT JOIN feed_definition f ON f.feed_type = split_part(d.doc_key, '/', 2)
+      FROM (SELECT clock_timestamp() AS at) now CROSS JOIN feed_dirty d
+      LEFT JOIN feed_definition f ON f.feed_type = split_part(d.doc_key, '/', 2)
      WHERE d.doc_key <> ALL ($2::text[])
        AND ftl_due_at(d.first_touch, d.last_touch, d.not_before, coalesce(f.quiet_ms, 0), coalesce(f.quiet_ms_max, 0),
-                      clock_timestamp()) <= clock_timestamp()
+                      now.at) <= now.at
      ORDER BY d.first_touch, d.doc_key COLLATE "C" LIMIT 1 FOR UPDATE OF d SKIP LOCKED
 ), locked AS MATERIALIZED (
     SELECT doc_key, pg_try_advisory_lock()") +
@@ -55,14 +58,6 @@ SELECT l.doc_key, l.is_ours, c.gen, c.first_touch, c.last_touch, c.failures, (SE
        set_config('synchronous_commit', 'off', true)
   FROM locked l LEFT JOIN claimed c USING (doc_key))";
 
-/// $1 = doc_key. Advisory locks of two keys have objsubid 2; the hash is shown as an oid, without its sign.
-const std::string kHoldsLock = std::string(R"(
-EXISTS (SELECT FROM pg_locks
-         WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted AND objsubid = 2
-           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
-           AND classid = )") + kLockClass +
-                               R"( AND objid = (hashtext($1)::bigint & 4294967295)::oid))";
-
 /// $1 = doc_key, $2 = gen, $3 = the build's snapshot, $4 = identity, $5 = newest touch that the claim knew.
 /// - It must be a statement of its own after the build's commit: it sees the new dependency rows, and any touch that it
 ///   does not see is committed later, so that its reader sees the new dependency rows too.
@@ -73,7 +68,7 @@ EXISTS (SELECT FROM pg_locks
 ///   else never be quiet again.
 const std::string kFinish = std::string(R"(
 WITH held AS MATERIALIZED (
-    SELECT )") + kHoldsLock +
+    SELECT )") + holds_lock_sql() +
                             R"( AS is_ours
 ), unseen AS MATERIALIZED (
     SELECT min(created_at) AS oldest, max(created_at) AS newest FROM (
@@ -139,14 +134,14 @@ std::string enumeration_key(const std::string& event, const std::string& feed_ty
 FileLock::FileLock(store::Session& session, const std::string& doc_key) : session_(session) {
     session_.without_transaction([&](pqxx::transaction_base& tx) {
         static const auto kTryLock = std::string("SELECT pg_try_advisory_lock(") + kLockClass + ", hashtext($1))";
-        is_held_ = tx.exec_params(kTryLock, doc_key)[0][0].as<bool>();
+        is_held_ = store::exec_planned(tx, kTryLock, doc_key)[0][0].as<bool>();
     });
 }
 
 ClaimAttempt try_claim(store::Session& session, const std::string& identity, const std::vector<std::string>& skip) {
     ClaimAttempt attempt;
     session.without_transaction([&](pqxx::transaction_base& tx) {
-        const auto rows = tx.exec_params(kClaim, identity, store::text_array(skip));
+        const auto rows = store::exec_planned(tx, kClaim, identity, store::text_array(skip));
         if (rows.empty()) return;
         const auto row = rows[0];
         if (!row[1].as<bool>()) {
@@ -158,8 +153,9 @@ ClaimAttempt try_claim(store::Session& session, const std::string& identity, con
             tx.exec("SELECT pg_advisory_unlock_all()");
             return;
         }
-        attempt.claim = Claim{row[0].as<std::string>(), row[2].as<std::int64_t>(), row[3].as<std::string>(),
-                              row[4].as<std::string>(), row[5].as<int>(),          row[6].as<std::string>("")};
+        attempt.claim =
+            Claim{row[0].as<std::string>(), row[2].as<std::int64_t>(), row[3].as<std::string>(),
+                  row[4].as<std::string>(), row[5].as<int>(),          row[6].as<std::optional<std::string>>()};
     });
     return attempt;
 }
@@ -174,20 +170,32 @@ std::optional<std::chrono::milliseconds> time_to_next_due(store::Session& sessio
     return left;
 }
 
+const std::string& holds_lock_sql() {
+    // Advisory locks of two keys have objsubid 2; the hash is shown as an oid, without its sign.
+    static const std::string kSql = std::string(R"(
+EXISTS (SELECT FROM pg_locks
+         WHERE locktype = 'advisory' AND pid = pg_backend_pid() AND granted AND objsubid = 2
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+           AND classid = )") + kLockClass +
+                                    R"( AND objid = (hashtext($1)::bigint & 4294967295)::oid))";
+    return kSql;
+}
+
+void check_lock(bool is_held) {
+    if (!is_held) throw Failure::busy("this session has lost the file's lock: something in the build released it");
+}
+
 void check_lock(pqxx::transaction_base& tx, const std::string& doc_key) {
-    if (!tx.exec_params("SELECT " + kHoldsLock, doc_key)[0][0].as<bool>()) {
-        throw Failure::busy("this session has lost the file's lock: something in the build released it");
-    }
+    check_lock(store::exec_planned(tx, "SELECT " + holds_lock_sql(), doc_key)[0][0].as<bool>());
 }
 
 bool finish_claim(store::Session& session, const Claim& claim, const std::string& identity,
                   const std::string& snapshot) {
     bool is_clean = false;
     session.without_transaction([&](pqxx::transaction_base& tx) {
-        const auto row = tx.exec_params(kFinish, claim.doc_key, claim.gen, snapshot, identity, claim.last_touch)[0];
-        if (!row[0].as<bool>()) {
-            throw Failure::busy("this session has lost the file's lock: something in the build released it");
-        }
+        const auto row =
+            store::exec_planned(tx, kFinish, claim.doc_key, claim.gen, snapshot, identity, claim.last_touch)[0];
+        check_lock(row[0].as<bool>());
         is_clean = row[1].as<bool>();
     });
     return is_clean;
@@ -195,8 +203,8 @@ bool finish_claim(store::Session& session, const Claim& claim, const std::string
 
 void fail_claim(pqxx::transaction_base& tx, const Claim& claim, const std::string& identity, const std::string& error,
                 std::chrono::milliseconds delay) {
-    tx.exec_params(kFail, claim.doc_key, identity, store::checked(core::shorten(error, kErrorBytesMax)), delay.count(),
-                   claim.failures);
+    store::exec_planned(tx, kFail, claim.doc_key, identity, store::checked(core::shorten(error, kErrorBytesMax)),
+                        delay.count(), claim.failures);
 }
 
 }  // namespace ftlfeed::build

@@ -46,7 +46,7 @@ struct Claim {
     int failures = 0;
     /// The outbox cursor's snapshot when it was claimed, empty without a cursor: touches that it has not seen, and the
     /// build's snapshot has, led to the build as well.
-    std::string marked_upto;
+    std::optional<std::string> marked_upto;
 };
 
 /// What became of an attempt to claim.
@@ -62,7 +62,11 @@ ClaimAttempt try_claim(store::Session& session, const std::string& identity, con
 /// How long until the next mark is due, 0 when one is; none when there is no mark.
 std::optional<std::chrono::milliseconds> time_to_next_due(store::Session& session);
 
-/// Throws core::Failure::busy unless this session still holds the file's lock: the last thing before each commit.
+/// A condition of SQL: does this session hold the lock of the file $1?
+const std::string& holds_lock_sql();
+/// Throws core::Failure::busy unless this session still holds the file's lock: asked in the last statement before each
+/// commit.
+void check_lock(bool is_held);
 void check_lock(pqxx::transaction_base& tx, const std::string& doc_key);
 
 /// The statement after the build's commit: ends the mark if nothing happened since, else ends the claim alone.

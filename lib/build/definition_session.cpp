@@ -7,6 +7,8 @@
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/store/value.hpp>
 
+#include "store/planned.hpp"
+
 namespace ftlfeed::build {
 
 namespace {
@@ -32,14 +34,14 @@ void pin_settings(pqxx::transaction_base& tx, const ResolverLimits& limits) {
 }
 
 pqxx::result run_select(pqxx::transaction_base& tx, const std::string& columns, const std::string& sql,
-                        const std::string& event, const std::string& filter) {
+                        const std::string& names, const std::string& event, const std::string& filter) {
     tx.exec("SET LOCAL ROLE ftl_feed_reader");
     // As a subquery nothing but a SELECT is possible, and a data-modifying WITH is refused. The WITH in front gives both
     // parameters their type, wherever the definition uses them and if it does not. The line break ends a closing comment.
     const auto statement = "WITH ftl_parameters AS (SELECT $1::text, $2::text) SELECT " + columns + " FROM (\n" +
-                           without_semicolon(sql) + "\n) AS q";
+                           without_semicolon(sql) + "\n) AS " + names;
     try {
-        return tx.exec_params(store::checked(statement), store::checked(event), store::checked(filter));
+        return store::exec_planned(tx, store::checked(statement), store::checked(event), store::checked(filter));
     } catch (const pqxx::sql_error& error) {
         // "Read only" tells store that the primary is one no more. Here the definition is to blame, not the server.
         if (error.sqlstate() != "25006") throw;

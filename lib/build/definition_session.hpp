@@ -12,9 +12,10 @@ namespace ftlfeed::build {
 /// up in) and the time limit, until the transaction ends.
 void pin_settings(pqxx::transaction_base& tx, const ResolverLimits& limits);
 
-/// Runs a definition's SELECT as ftl_feed_reader, as `SELECT columns FROM (sql) AS q`, with $1 = event and $2 = filter, both text.
-/// The transaction stays in that role. Throws core::Failure::permanent when the SELECT writes or locks.
+/// Runs a definition's SELECT as ftl_feed_reader, as `SELECT columns FROM (sql) AS names`, with $1 = event and $2 = filter,
+/// both text. Each of `columns` is cast, so that the kept plan's result never changes its type. The transaction stays in
+/// that role. Throws core::Failure::permanent when the SELECT writes or locks.
 pqxx::result run_select(pqxx::transaction_base& tx, const std::string& columns, const std::string& sql,
-                        const std::string& event, const std::string& filter);
+                        const std::string& names, const std::string& event, const std::string& filter);
 
 }  // namespace ftlfeed::build

@@ -13,6 +13,7 @@
 
 #include "build/definition_row.hpp"
 #include "build/definition_session.hpp"
+#include "store/planned.hpp"
 
 namespace ftlfeed::build {
 
@@ -29,6 +30,9 @@ SELECT pg_current_snapshot()::text, EXISTS (SELECT FROM feed_key WHERE doc_key =
                                kDefinitionColumns + R"(
   FROM (SELECT) one LEFT JOIN feed_document d ON d.doc_key = $1 LEFT JOIN feed_definition f ON f.feed_type = $2)";
 
+/// Both who wrote it and who listens hear of the version: they are told at the commit. $1 = doc_key.
+const std::string kReturningVersion = "\nRETURNING epoch, seq, pg_notify('ftl_document', '')," + holds_lock_sql();
+
 /// $1 = doc_key, $2 = kinds, $3 = ids. Only what differs is written.
 constexpr const char* kReplaceDependencies = R"(
 WITH wanted AS (
@@ -40,33 +44,33 @@ WITH wanted AS (
 INSERT INTO feed_dependency (record_kind, record_id, doc_key)
 SELECT kind, id, $1 FROM wanted ORDER BY kind, id ON CONFLICT DO NOTHING)";
 
-/// $1 = doc_key, $2 = the cursor's snapshot at the claim, $3 = the build's, $4 = newest touch that the claim knew.
-/// A build may run ahead of the reader: what it has seen and the reader has not marked yet led to the change as well.
-constexpr const char* kNewestTouch = R"(
-SELECT greatest($4::timestamptz, max(created_at)) FROM (
-    SELECT o.created_at
-      FROM outbox o JOIN feed_dependency d ON d.record_kind = o.record_kind AND d.record_id = o.record_id
-     WHERE d.doc_key = $1 AND o.txid >= pg_snapshot_xmax($2::pg_snapshot)
-       AND pg_visible_in_snapshot(o.txid, $3::pg_snapshot)
-    UNION ALL
-    SELECT o.created_at
-      FROM outbox o JOIN feed_dependency d ON d.record_kind = o.record_kind AND d.record_id = o.record_id
-     WHERE d.doc_key = $1 AND o.txid = ANY (ARRAY(SELECT pg_snapshot_xip($2::pg_snapshot)))
-       AND pg_visible_in_snapshot(o.txid, $3::pg_snapshot)) o)";
-
 /// $1 = doc_key, $2 = event, $3 = feed_type, $4 = filter, $5 = body (gzip), $6 = plain bytes, $7 = content_type,
-/// $8 = content_hash, $9 = body_hash, $10 = newest touch.
+/// $8 = content_hash, $9 = body_hash, $10 = newest touch that the claim knew, $11 = the cursor's snapshot at the claim (or
+/// NULL), $12 = the build's.
+/// - A build may run ahead of the reader: touches that it has seen and the reader has not marked yet led to the change as
+///   well. Two arms: `txid >= xmin` alone reads as far back as the oldest open transaction.
 /// - The epoch's row is locked: whoever moves it waits for us and then stamps this row too, or we wait and read the new
 ///   one.
 /// - changed_at and last_modified never go back: a touch that committed late has an older stamp.
-constexpr const char* kWriteDocument = R"(
-WITH now_epoch AS MATERIALIZED (
+const std::string kWriteDocument = std::string(R"(
+WITH newest AS MATERIALIZED (
+    SELECT greatest($10::timestamptz, max(created_at)) AS touch FROM (
+        SELECT o.created_at
+          FROM outbox o JOIN feed_dependency d ON d.record_kind = o.record_kind AND d.record_id = o.record_id
+         WHERE d.doc_key = $1 AND o.txid >= pg_snapshot_xmax($11::pg_snapshot)
+           AND pg_visible_in_snapshot(o.txid, $12::pg_snapshot)
+        UNION ALL
+        SELECT o.created_at
+          FROM outbox o JOIN feed_dependency d ON d.record_kind = o.record_kind AND d.record_id = o.record_id
+         WHERE d.doc_key = $1 AND o.txid = ANY (ARRAY(SELECT pg_snapshot_xip($11::pg_snapshot)))
+           AND pg_visible_in_snapshot(o.txid, $12::pg_snapshot)) o
+), now_epoch AS MATERIALIZED (
     SELECT epoch FROM cluster_epoch FOR SHARE
 ), stamped AS (
-    SELECT e.epoch, greatest(d.changed_at, $10::timestamptz) AS changed_at,
-           greatest(date_trunc('second', greatest(d.changed_at, $10::timestamptz) + interval '999999 us'),
+    SELECT e.epoch, greatest(d.changed_at, n.touch) AS changed_at,
+           greatest(date_trunc('second', greatest(d.changed_at, n.touch) + interval '999999 us'),
                     d.last_modified + interval '1 s') AS last_modified
-      FROM now_epoch e LEFT JOIN feed_document d ON d.doc_key = $1
+      FROM newest n CROSS JOIN now_epoch e LEFT JOIN feed_document d ON d.doc_key = $1
 ), document AS (
     INSERT INTO feed_document AS d (doc_key, event, feed_type, filter, body_gz, body_bytes, content_type, content_hash,
                                     body_hash, changed_at, last_modified, epoch, seq)
@@ -81,11 +85,11 @@ WITH now_epoch AS MATERIALIZED (
     RETURNING d.*
 )
 INSERT INTO feed_version (doc_key, epoch, seq, content_hash, body_hash, body_gz, body_bytes, changed_at)
-SELECT doc_key, epoch, seq, content_hash, body_hash, $5::bytea, body_bytes, changed_at FROM document
-RETURNING epoch, seq)";
+SELECT doc_key, epoch, seq, content_hash, body_hash, $5::bytea, body_bytes, changed_at FROM document)") +
+                                   kReturningVersion;
 
 /// $1 = doc_key, $2 = newest touch. The last version keeps the last body: who keeps the file has nothing to send.
-constexpr const char* kRetire = R"(
+const std::string kRetire = std::string(R"(
 WITH now_epoch AS MATERIALIZED (
     SELECT epoch FROM cluster_epoch FOR SHARE
 ), document AS (
@@ -99,8 +103,8 @@ WITH now_epoch AS MATERIALIZED (
     RETURNING d.*
 )
 INSERT INTO feed_version (doc_key, epoch, seq, content_hash, body_hash, body_gz, body_bytes, changed_at, is_retired)
-SELECT doc_key, epoch, seq, content_hash, body_hash, body_gz, body_bytes, changed_at, true FROM document
-RETURNING epoch, seq)";
+SELECT doc_key, epoch, seq, content_hash, body_hash, body_gz, body_bytes, changed_at, true FROM document)") +
+                            kReturningVersion;
 
 void replace_dependencies(pqxx::transaction_base& tx, const std::string& doc_key,
                           const std::vector<std::string>& dependencies) {
@@ -111,17 +115,13 @@ void replace_dependencies(pqxx::transaction_base& tx, const std::string& doc_key
         kinds.push_back(dependency.substr(0, colon));
         ids.push_back(dependency.substr(colon + 1));
     }
-    tx.exec_params(kReplaceDependencies, doc_key, store::text_array(kinds), store::text_array(ids));
+    store::exec_planned(tx, kReplaceDependencies, doc_key, store::text_array(kinds), store::text_array(ids));
 }
 
-std::string newest_touch(pqxx::transaction_base& tx, const Claim& claim, const std::string& snapshot) {
-    if (claim.marked_upto.empty()) return claim.last_touch;
-    return tx.exec_params(kNewestTouch, claim.doc_key, claim.marked_upto, snapshot, claim.last_touch)[0][0]
-        .as<std::string>();
-}
-
+/// Of a statement that ends with kReturningVersion.
 core::Version version_of(const pqxx::result& rows) {
     if (rows.empty()) throw Failure::permanent("cluster_epoch is empty");
+    check_lock(rows[0][3].as<bool>());
     return {rows[0][0].as<std::int64_t>(), rows[0][1].as<std::int64_t>(), 0};
 }
 
@@ -135,7 +135,6 @@ public:
         session_.write([&](pqxx::transaction_base& tx) {
             work(tx);
             if (observer_) observer_(BuildStep::kWritten, claim_.doc_key);
-            check_lock(tx, claim_.doc_key);
         });
         core::durable_step("build.written");
         if (observer_) observer_(BuildStep::kCommitted, claim_.doc_key);
@@ -153,8 +152,7 @@ BuildOutcome retire_file(FileWriter& writer, const Claim& claim, const FileState
     if (!state.is_built || state.is_retired) return outcome;
     writer.write([&](pqxx::transaction_base& tx) {
         replace_dependencies(tx, claim.doc_key, {});
-        outcome.version = version_of(tx.exec_params(kRetire, claim.doc_key, claim.last_touch));
-        tx.exec("SELECT pg_notify('ftl_document', '')");
+        outcome.version = version_of(store::exec_planned(tx, kRetire, claim.doc_key, claim.last_touch));
     });
     return outcome;
 }
@@ -169,11 +167,10 @@ BuildOutcome write_version(FileWriter& writer, const Claim& claim, const core::F
         if (state.dependencies != content.dependencies) {
             replace_dependencies(tx, claim.doc_key, content.dependencies);
         }
-        outcome.version =
-            version_of(tx.exec_params(kWriteDocument, claim.doc_key, key.event(), key.feed_type(), key.filter(), packed,
-                                      content.resolved.body.size(), store::checked(content.resolved.content_type),
-                                      store::bytea(content.hash), body_hash, newest_touch(tx, claim, state.snapshot)));
-        tx.exec("SELECT pg_notify('ftl_document', '')");
+        outcome.version = version_of(store::exec_planned(
+            tx, kWriteDocument, claim.doc_key, key.event(), key.feed_type(), key.filter(), packed,
+            content.resolved.body.size(), store::checked(content.resolved.content_type), store::bytea(content.hash),
+            body_hash, claim.last_touch, claim.marked_upto, state.snapshot));
     });
     return outcome;
 }
@@ -183,7 +180,7 @@ BuildOutcome write_version(FileWriter& writer, const Claim& claim, const core::F
 std::string raw_bytes(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
 
 FileState load_file_state(pqxx::transaction_base& tx, const core::FeedKey& key) {
-    const auto row = tx.exec_params(kFileState, key.doc_key(), key.feed_type())[0];
+    const auto row = store::exec_planned(tx, kFileState, key.doc_key(), key.feed_type())[0];
     FileState state;
     state.snapshot = row[0].as<std::string>();
     state.is_listed = row[1].as<bool>();
@@ -232,8 +229,10 @@ BuildOutcome build_file(store::Session& session, const Claim& claim, const core:
     if (!is_same) return write_version(writer, claim, key, state, content);
     // The query may have read other records than last time and shown the same: their touches must find the file.
     if (state.dependencies != content.dependencies) {
-        writer.write(
-            [&](pqxx::transaction_base& tx) { replace_dependencies(tx, claim.doc_key, content.dependencies); });
+        writer.write([&](pqxx::transaction_base& tx) {
+            replace_dependencies(tx, claim.doc_key, content.dependencies);
+            check_lock(tx, claim.doc_key);
+        });
     }
     return {BuildResult::kUnchanged, claim.doc_key, {}, ""};
 }

@@ -39,6 +39,8 @@ void MarkLoop::run(const std::stop_token& stop) {
     outbox::ReadLoop::Settings settings;
     settings.connection = settings_.connection;
     settings.consumer = kConsumer;
+    // A mark leads outside only by a version, whose commit waits for the disk, and so for the page before it.
+    settings.reader.waits_for_disk = false;
     settings.poll_interval = settings_.poll_interval;
     settings.retry_first = settings_.retry_first;
     settings.retry_max = settings_.retry_max;
@@ -60,14 +62,16 @@ void BuildLoop::run(const std::stop_token& stop) {
 
 void BuildLoop::build_until_broken(const std::stop_token& stop) {
     store::Session session(settings_.connection);
-    Builder builder(session, resolvers_, settings_.build);
+    // One signal wakes one builder: whoever has found work passes the word on, in case there is more.
+    Builder builder(session, resolvers_, settings_.build, [this](BuildStep step, const std::string&) {
+        if (step == BuildStep::kClaimed) dirty_.signal();
+        if (step == BuildStep::kCommitted && committed_) committed_();
+    });
     while (!stop.stop_requested()) {
         const auto outcome = builder.build_next();
         failures_ = 0;
         if (outcome.result != BuildResult::kNothingDue) {
             if (built_) built_(outcome);
-            // One signal wakes one builder: it passes the word on, in case there is more than it can do alone.
-            dirty_.signal();
             continue;
         }
         auto wait = settings_.poll_interval;

@@ -30,8 +30,8 @@ core::RecordRef parse_dependency(const std::string& text) {
 Resolved SqlResolver::resolve(pqxx::transaction_base& tx, const core::FeedKey& key,
                               const FeedDefinition& definition) const {
     if (definition.body_sql.empty()) throw Failure::permanent("the definition has no body_sql");
-    const auto rows =
-        run_select(tx, "q.body::text AS body, q.deps::text[] AS deps", definition.body_sql, key.event(), key.filter());
+    const auto rows = run_select(tx, "q.body::text AS body, q.deps::text[] AS deps", definition.body_sql, "q",
+                                 key.event(), key.filter());
     if (rows.size() != 1) {
         throw Failure::permanent("body_sql gave " + std::to_string(rows.size()) + " rows; one is wanted");
     }
@@ -55,7 +55,7 @@ std::vector<std::string> enumerate_filters(pqxx::transaction_base& tx, const std
                                            const FeedDefinition& definition, const ResolverLimits& limits) {
     const auto rows = definition.keys_sql.empty()
                           ? tx.exec_params("SELECT '' FROM public.event WHERE code = $1", store::checked(event))
-                          : run_select(tx, "q.*", definition.keys_sql, event, "");
+                          : run_select(tx, "q.filter::text", definition.keys_sql, "q (filter)", event, "");
     if (rows.size() > limits.keys_max) {
         throw Failure::permanent("keys_sql lists more than " + std::to_string(limits.keys_max) + " files");
     }

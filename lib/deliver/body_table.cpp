@@ -9,6 +9,7 @@
 
 #include "deliver/send_record.hpp"
 #include "deliver/sql.hpp"
+#include "store/planned.hpp"
 
 namespace ftlfeed::deliver {
 namespace {
@@ -16,7 +17,8 @@ namespace {
 BodyPtr read_body(pqxx::transaction_base& tx, const core::FeedKey& key, const core::Version& version) {
     // The newest version stands in feed_document under the present epoch; older ones, and all under the epoch that they
     // were built in, in feed_version. seq alone never repeats within a database, so it finds them after a move too.
-    const auto rows = tx.exec_params(
+    const auto rows = store::exec_planned(
+        tx,
         "SELECT body_gz, body_bytes, body_hash FROM feed_document WHERE doc_key = $1 AND epoch = $2 AND seq = $3 "
         "UNION ALL SELECT * FROM (SELECT body_gz, body_bytes, body_hash FROM feed_version WHERE doc_key = $1 "
         "AND epoch <= $2 AND seq = $3 ORDER BY epoch DESC LIMIT 1) AS kept LIMIT 1",
@@ -44,12 +46,13 @@ BodyPtr load_body(pqxx::transaction_base& tx, BodyCache& bodies, const core::Fee
 }
 
 void fill_body(pqxx::transaction_base& tx, BodyCache& bodies, Sending& sending) {
-    const auto rows = tx.exec_params("SELECT " + micros_sql("changed_at") +
-                                         ", retired_at IS NOT NULL FROM feed_document WHERE doc_key = $1 AND seq = $2 "
-                                         "UNION ALL SELECT " +
-                                         micros_sql("changed_at") +
-                                         ", is_retired FROM feed_version WHERE doc_key = $1 AND seq = $2 LIMIT 1",
-                                     sending.key.doc_key(), sending.version.seq);
+    const auto rows = store::exec_planned(
+        tx,
+        "SELECT " + micros_sql("changed_at") +
+            ", retired_at IS NOT NULL FROM feed_document WHERE doc_key = $1 AND seq = $2 "
+            "UNION ALL SELECT " +
+            micros_sql("changed_at") + ", is_retired FROM feed_version WHERE doc_key = $1 AND seq = $2 LIMIT 1",
+        sending.key.doc_key(), sending.version.seq);
     if (rows.empty() || rows[0][1].as<bool>()) return;
     sending.changed_at = from_micros(rows[0][0].as<std::int64_t>());
     if (sending.waiting_since == core::SystemTime{}) sending.waiting_since = sending.changed_at;

@@ -50,6 +50,10 @@ public:
           bodies_(static_cast<std::size_t>(settings_.body_cache_bytes)) {}
 
     void run(const std::stop_token& stop);
+    void wake() {
+        has_news_ = true;
+        wake_.signal();
+    }
     [[nodiscard]] Status status() const {
         return status_.with([](const Status& status) { return status; });
     }
@@ -130,10 +134,7 @@ void Dispatcher::Impl::work(const std::stop_token& stop, Running& running, store
     // never.
     news_.start(session);
     running.destinations.compare_all();
-    const store::Listener listener(named(connection_, " listener"), {"ftl_document"}, [this] {
-        has_news_ = true;
-        wake_.signal();
-    });
+    const store::Listener listener(named(connection_, " listener"), {"ftl_document"}, [this] { wake(); });
     must_look_ = true;
     while (!stop.stop_requested()) {
         const auto now = clock_.steady_now();
@@ -223,6 +224,8 @@ Dispatcher::Dispatcher(DeliverSettings settings, store::ConnectionSettings conne
 Dispatcher::~Dispatcher() = default;
 
 void Dispatcher::run(const std::stop_token& stop) { impl_->run(stop); }
+
+void Dispatcher::wake() { impl_->wake(); }
 
 Dispatcher::Status Dispatcher::status() const { return impl_->status(); }
 

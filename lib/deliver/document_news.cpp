@@ -8,6 +8,7 @@
 #include <ftlfeed/core/log.hpp>
 
 #include "deliver/sql.hpp"
+#include "store/planned.hpp"
 
 namespace ftlfeed::deliver {
 namespace {
@@ -37,11 +38,12 @@ std::vector<DocumentSeen> DocumentNews::read(store::Session& session) {
     // One statement, so one snapshot: what it does not show, the next look will.
     session.without_transaction([&](pqxx::transaction_base& tx) {
         const auto rows =
-            tx.exec_params("SELECT s.snap, d.doc_key, d.epoch, d.seq, " + micros_sql("d.changed_at") +
-                               " FROM (SELECT pg_current_snapshot() AS snap) s LEFT JOIN feed_document d "
-                               "ON d.txid >= pg_snapshot_xmin($1::pg_snapshot) "
-                               "AND NOT pg_visible_in_snapshot(d.txid, $1::pg_snapshot) ORDER BY d.epoch, d.seq",
-                           snapshot_);
+            store::exec_planned(tx,
+                                "SELECT s.snap, d.doc_key, d.epoch, d.seq, " + micros_sql("d.changed_at") +
+                                    " FROM (SELECT pg_current_snapshot() AS snap) s LEFT JOIN feed_document d "
+                                    "ON d.txid >= pg_snapshot_xmin($1::pg_snapshot) "
+                                    "AND NOT pg_visible_in_snapshot(d.txid, $1::pg_snapshot) ORDER BY d.epoch, d.seq",
+                                snapshot_);
         snapshot = rows[0][0].as<std::string>();
         for (const auto& row : rows) {
             if (row[1].is_null()) continue;
@@ -63,7 +65,8 @@ std::vector<OwedSeen> compare_destination(store::Session& session, const Destina
     };
     session.read([&](pqxx::transaction_base& tx) {
         // The oldest change that waits: what was noted, else the first version after the proven one, else the newest.
-        const auto rows = tx.exec_params(
+        const auto rows = store::exec_planned(
+            tx,
             "SELECT d.doc_key, d.epoch, d.seq, " + micros_sql("d.changed_at") + ", " +
                 micros_sql("coalesce(s.waiting_since, (SELECT min(v.changed_at) FROM feed_version v "
                            "WHERE s.sent_seq > 0 AND v.doc_key = d.doc_key "

@@ -8,6 +8,7 @@
 
 #include "deliver/body_table.hpp"
 #include "deliver/sql.hpp"
+#include "store/planned.hpp"
 
 namespace ftlfeed::deliver {
 namespace {
@@ -29,7 +30,8 @@ enum class Found { kNotOurs, kGone, kMustSettle, kFacts };
 /// The owner's row is locked (shared) until the commit: a worker that takes over waits for it, and sees this `sending`.
 Found read_facts(pqxx::transaction_base& tx, const DestinationSettings& settings, const WorkerIdentity& us,
                  const core::FeedKey& key, FileFacts& facts) {
-    const auto rows = tx.exec_params(
+    const auto rows = store::exec_planned(
+        tx,
         "SELECT d.epoch, d.seq, d.body_hash, " + micros_sql("d.changed_at") +
             ", d.retired_at IS NOT NULL, coalesce(s.sent_epoch, 0), coalesce(s.sent_seq, 0), "
             "coalesce(s.sent_render, 0), s.sent_hash, s.sent_target, s.sent_path, s.sending_seq IS NOT NULL, " +
@@ -58,7 +60,8 @@ void settle_without_send(pqxx::transaction_base& tx, const DestinationSettings& 
                          const core::FeedKey& key, const FileFacts& facts, SendStep step,
                          core::SystemTime waiting_since) {
     const auto& version = facts.document.version;
-    tx.exec_params(
+    store::exec_planned(
+        tx,
         "INSERT INTO delivery_state AS s (assignment_id, doc_key, owed_epoch, owed_seq, owed_render, "
         "sent_epoch, sent_seq, sent_render) VALUES ($1, $2, $3, $4, $5, $3, $4, $5) "
         "ON CONFLICT (assignment_id, doc_key) DO UPDATE SET owed_epoch = $3, owed_seq = $4, owed_render = $5, "
@@ -67,7 +70,8 @@ void settle_without_send(pqxx::transaction_base& tx, const DestinationSettings& 
         "WHERE (s.sent_epoch, s.sent_seq, s.sent_render) <= ($3, $4, $5)",
         settings.id.value, key.doc_key(), version.epoch, version.seq, version.render);
     if (step == SendStep::kMoveOn) return;
-    tx.exec_params(
+    store::exec_planned(
+        tx,
         "INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, outcome, worker, started_at, path, "
         "age_ms, staleness_ms) SELECT $1::bigint, $2::text, $3::bigint, $4::bigint, $5::bigint, $6::text, $7::text, "
         "clock_timestamp(), (SELECT sent_path FROM delivery_state WHERE assignment_id = $1 AND doc_key = $2), "
@@ -81,7 +85,8 @@ void settle_without_send(pqxx::transaction_base& tx, const DestinationSettings& 
 void write_sending(pqxx::transaction_base& tx, const DestinationSettings& settings, const WorkerIdentity& us,
                    const Sending& sending) {
     const auto& version = sending.version;
-    tx.exec_params(
+    store::exec_planned(
+        tx,
         "INSERT INTO delivery_state AS s (assignment_id, doc_key, owed_epoch, owed_seq, owed_render, waiting_since, "
         "sending_epoch, sending_seq, sending_render, sending_since, sending_by, sending_target, sending_path) "
         "VALUES ($1, $2, $3, $4, $5, to_timestamp($6::bigint / 1000000.0), $3, $4, $5, clock_timestamp(), $7, $8, $9) "
@@ -102,14 +107,14 @@ constexpr auto kClearSending =
 
 void clear_sending(pqxx::transaction_base& tx, AssignmentId assignment, const core::FeedKey& key,
                    const core::Version& version) {
-    tx.exec_params(kClearSending, assignment.value, key.doc_key(), version.epoch, version.seq, version.render);
+    store::exec_planned(tx, kClearSending, assignment.value, key.doc_key(), version.epoch, version.seq, version.render);
 }
 
 void clear_failures(pqxx::transaction_base& tx, const DestinationSettings& settings, const core::FeedKey& key) {
-    tx.exec_params(
-        "UPDATE delivery_assignment SET failures = 0, next_try = NULL, last_error = NULL, "
-        "refusal_lasts = false WHERE id = $1",
-        settings.id.value);
+    store::exec_planned(tx,
+                        "UPDATE delivery_assignment SET failures = 0, next_try = NULL, last_error = NULL, "
+                        "refusal_lasts = false WHERE id = $1",
+                        settings.id.value);
     alert::clear(tx, kFailingAlert, settings.label);
     alert::clear(tx, kFileRefusedAlert, file_subject(settings, key));
 }
@@ -167,15 +172,16 @@ bool may_publish(store::Session& session, AssignmentId assignment, const WorkerI
     bool is_ours = false;
     const auto& version = sending.version;
     session.without_transaction([&](pqxx::transaction_base& tx) {
-        is_ours = !tx.exec_params(
-                         "SELECT 1 FROM delivery_owner o JOIN delivery_state s USING (assignment_id) "
-                         "WHERE o.assignment_id = $1 AND o.worker = $2 AND o.fence = $3 AND s.doc_key = $4 "
-                         "AND s.sending_by = $5 "
-                         "AND (s.sending_epoch, s.sending_seq, s.sending_render) = ($6, $7, $8) "
-                         "AND (s.sent_epoch, s.sent_seq, s.sent_render) < ($6, $7, $8)",
-                         assignment.value, us.worker, us.fence, sending.key.doc_key(), us.process, version.epoch,
-                         version.seq, version.render)
-                       .empty();
+        is_ours =
+            !store::exec_planned(tx,
+                                 "SELECT 1 FROM delivery_owner o JOIN delivery_state s USING (assignment_id) "
+                                 "WHERE o.assignment_id = $1 AND o.worker = $2 AND o.fence = $3 AND s.doc_key = $4 "
+                                 "AND s.sending_by = $5 "
+                                 "AND (s.sending_epoch, s.sending_seq, s.sending_render) = ($6, $7, $8) "
+                                 "AND (s.sent_epoch, s.sent_seq, s.sent_render) < ($6, $7, $8)",
+                                 assignment.value, us.worker, us.fence, sending.key.doc_key(), us.process,
+                                 version.epoch, version.seq, version.render)
+                 .empty();
     });
     return is_ours;
 }
@@ -190,7 +196,8 @@ void prove(store::Session& session, const DestinationSettings& settings, const W
     session.write([&](pqxx::transaction_base& tx) {
         // `before` locks the row, so that two proofs of one file come one after the other. Ages are bigint: a
         // destination may be down for longer than 24 days.
-        tx.exec_params(
+        store::exec_planned(
+            tx,
             "WITH clock AS (SELECT " + micros_sql("clock_timestamp()") +
                 " AS now_us), before AS (SELECT sent_epoch, sent_seq, sent_render FROM delivery_state "
                 "WHERE assignment_id = $1 AND doc_key = $2 FOR UPDATE), "
@@ -232,7 +239,8 @@ void record_failure(store::Session& session, const DestinationSettings& settings
     session.write([&](pqxx::transaction_base& tx) {
         if (sending && !failed.in_doubt) clear_sending(tx, settings.id, key, sending->version);
         if (is_file) {
-            tx.exec_params(
+            store::exec_planned(
+                tx,
                 "INSERT INTO delivery_state (assignment_id, doc_key, failures, next_try, last_error, "
                 "refusal_lasts) VALUES ($1, $2, $3, clock_timestamp() + $4 * interval '1 millisecond', $5, $6) "
                 "ON CONFLICT (assignment_id, doc_key) DO UPDATE SET failures = excluded.failures, "
@@ -240,13 +248,14 @@ void record_failure(store::Session& session, const DestinationSettings& settings
                 "refusal_lasts = excluded.refusal_lasts",
                 settings.id.value, key.doc_key(), failed.failures, failed.next_try_in.count(), error, failed.lasts);
         } else {
-            tx.exec_params(
-                "UPDATE delivery_assignment SET failures = $2, "
-                "next_try = clock_timestamp() + $3 * interval '1 millisecond', last_error = $4, "
-                "refusal_lasts = $5 WHERE id = $1",
-                settings.id.value, failed.failures, failed.next_try_in.count(), error, failed.lasts);
+            store::exec_planned(tx,
+                                "UPDATE delivery_assignment SET failures = $2, "
+                                "next_try = clock_timestamp() + $3 * interval '1 millisecond', last_error = $4, "
+                                "refusal_lasts = $5 WHERE id = $1",
+                                settings.id.value, failed.failures, failed.next_try_in.count(), error, failed.lasts);
         }
-        tx.exec_params(
+        store::exec_planned(
+            tx,
             "INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, outcome, worker, "
             "started_at, path, error) VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce(to_timestamp($8::bigint "
             "/ 1000000.0), clock_timestamp()), $9, $10)",
@@ -272,7 +281,8 @@ std::optional<Sending> unfinished_send(store::Session& session, BodyCache& bodie
                                        const core::FeedKey& key) {
     std::optional<Sending> found;
     session.read([&](pqxx::transaction_base& tx) {
-        const auto rows = tx.exec_params(
+        const auto rows = store::exec_planned(
+            tx,
             "SELECT sending_epoch, sending_seq, sending_render, " + micros_sql("sending_since") +
                 ", sending_target, sending_path, coalesce(" + micros_sql("waiting_since") + ", 0) " +
                 "FROM delivery_state WHERE assignment_id = $1 AND doc_key = $2 AND sending_seq IS NOT NULL",
@@ -294,11 +304,12 @@ std::optional<Sending> proven_file(store::Session& session, BodyCache& bodies, c
                                    const core::FeedKey& key) {
     std::optional<Sending> found;
     session.read([&](pqxx::transaction_base& tx) {
-        const auto rows = tx.exec_params(
-            "SELECT sent_epoch, sent_seq, sent_render, sent_path, sent_hash FROM delivery_state "
-            "WHERE assignment_id = $1 AND doc_key = $2 AND sending_seq IS NULL AND sent_seq > 0 "
-            "AND sent_hash IS NOT NULL AND sent_target = $3",
-            settings.id.value, key.doc_key(), settings.target());
+        const auto rows =
+            store::exec_planned(tx,
+                                "SELECT sent_epoch, sent_seq, sent_render, sent_path, sent_hash FROM delivery_state "
+                                "WHERE assignment_id = $1 AND doc_key = $2 AND sending_seq IS NULL AND sent_seq > 0 "
+                                "AND sent_hash IS NOT NULL AND sent_target = $3",
+                                settings.id.value, key.doc_key(), settings.target());
         if (rows.empty()) return;
         const auto row = rows[0];
         Sending sending{key, {}, {}, {}, {}, {}, nullptr};
@@ -314,7 +325,8 @@ std::optional<Sending> proven_file(store::Session& session, BodyCache& bodies, c
 void owe_again(store::Session& session, AssignmentId assignment, const core::FeedKey& key,
                const core::Version& proven) {
     session.write([&](pqxx::transaction_base& tx) {
-        tx.exec_params(
+        store::exec_planned(
+            tx,
             "UPDATE delivery_state SET sent_epoch = 0, sent_seq = 0, sent_render = 0, sent_hash = NULL "
             "WHERE assignment_id = $1 AND doc_key = $2 AND (sent_epoch, sent_seq, sent_render) = ($3, $4, $5)",
             assignment.value, key.doc_key(), proven.epoch, proven.seq, proven.render);

@@ -30,11 +30,14 @@ void ReadLoop::run(const std::stop_token& stop) {
 void ReadLoop::read_until_broken(store::WakeUp& wake, const std::stop_token& stop) {
     store::Session session(settings_.connection);
     Reader reader(session, settings_.consumer, settings_.reader);
+    bool was_notified = false;
     while (!stop.stop_requested()) {
-        const auto rows = reader.read_page(apply_);
+        const auto rows = reader.read_page(apply_, was_notified);
         failures_ = 0;
         if (rows > 0 && observer_) observer_(rows);
-        if (rows == 0) wake.wait_for(settings_.poll_interval, stop);
+        // A page that is not full is the last; whatever is committed after it has a notification of its own.
+        const bool is_last = rows < settings_.reader.page_rows_max;
+        was_notified = is_last && wake.wait_for(settings_.poll_interval, stop);
     }
 }
 

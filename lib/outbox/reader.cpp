@@ -11,6 +11,7 @@
 #include <ftlfeed/store/value.hpp>
 
 #include "outbox/sql.hpp"
+#include "store/planned.hpp"
 
 namespace ftlfeed::outbox {
 
@@ -43,7 +44,6 @@ public:
         : tx_(tx), consumer_(consumer), options_(options) {}
 
     std::size_t run(const Reader::Apply& apply) {
-        set_limits();
         const auto cursor = lock_cursor();
         if (!cursor.upto.empty()) {
             const auto page = fetch(cursor, cursor.upto);
@@ -62,30 +62,21 @@ public:
     }
 
 private:
-    /// R10: nobody waits for a reader that was stopped or cut off with the cursor's lock in its hand.
-    void set_limits() {
-        const auto limit = std::to_string(options_.hold_limit.count());
-        tx_.exec_params(
-            "SELECT set_config('statement_timeout', $1, true), set_config('lock_timeout', $1, true),"
-            " set_config('idle_in_transaction_session_timeout', $1, true),"
-            " set_config('client_connection_check_interval', '1000', true), set_config('synchronous_commit', 'on', "
-            "true)",
-            limit);
-    }
-
+    /// R10: with its limits, so that nobody waits for a reader that was stopped or cut off with the lock in its hand.
     Cursor lock_cursor() {
-        const auto rows =
-            tx_.exec_params(sql::kLockCursor, consumer_, options_.idle_move_interval.count(), options_.idle_move_xids);
+        const auto limit = std::to_string(options_.hold_limit.count());
+        const auto rows = store::exec_planned(tx_, sql::kLockCursor, consumer_, options_.idle_move_interval.count(),
+                                              options_.idle_move_xids, limit, options_.waits_for_disk ? "on" : "off");
         if (rows.empty()) throw no_cursor(consumer_);
         const auto row = rows[0];
         return {row[0].c_str(), row[1].c_str(), row[2].c_str(), row[3].as<std::int64_t>(), row[4].as<bool>()};
     }
 
-    std::string take_snapshot() { return tx_.exec(sql::kOwnOpenSnapshot)[0][0].c_str(); }
+    std::string take_snapshot() { return store::exec_planned(tx_, sql::kOwnOpenSnapshot)[0][0].c_str(); }
 
     Page fetch(const Cursor& from, const std::string& upto) {
-        const auto result =
-            tx_.exec_params(sql::kPage, from.snap, upto, from.after_txid, from.after_id, options_.page_rows_max);
+        const auto result = store::exec_planned(tx_, sql::kPage, from.snap, upto, from.after_txid, from.after_id,
+                                                options_.page_rows_max);
         Page page;
         page.rows.reserve(result.size());
         for (const auto& row : result) {
@@ -102,14 +93,14 @@ private:
     std::size_t finish(const Page& page, const std::string& upto, const Reader::Apply& apply) {
         apply(tx_, page.rows);
         if (page.is_full) {
-            tx_.exec_params(sql::kKeepWindow, consumer_, upto, page.last_txid, page.rows.back().id);
+            store::exec_planned(tx_, sql::kKeepWindow, consumer_, upto, page.last_txid, page.rows.back().id);
         } else {
             close_window(upto);
         }
         return page.rows.size();
     }
 
-    void close_window(const std::string& snapshot) { tx_.exec_params(sql::kCloseWindow, consumer_, snapshot); }
+    void close_window(const std::string& snapshot) { store::exec_planned(tx_, sql::kCloseWindow, consumer_, snapshot); }
 
     pqxx::transaction_base& tx_;
     const std::string& consumer_;
@@ -122,7 +113,7 @@ void check_cursor(store::Session& session, const std::string& consumer) {
                                       sql::kIsForeign +
                                       " FROM pg_control_system() s LEFT JOIN outbox_cursor c ON c.consumer = $1";
     session.without_transaction([&](pqxx::transaction_base& tx) {
-        const auto row = tx.exec_params(kQuery, consumer)[0];
+        const auto row = store::exec_planned(tx, kQuery, consumer)[0];
         if (row[0].as<bool>()) {
             throw core::Failure::permanent(
                 "outbox: this server is a standby; its snapshots have no list of open transactions and would lose "
@@ -153,16 +144,16 @@ Reader::Reader(store::Session& session, std::string consumer) : Reader(session, 
 bool Reader::has_work() {
     bool found = false;
     session_.without_transaction([&](pqxx::transaction_base& tx) {
-        const auto rows =
-            tx.exec_params(sql::kProbe, consumer_, options_.idle_move_interval.count(), options_.idle_move_xids);
+        const auto rows = store::exec_planned(tx, sql::kProbe, consumer_, options_.idle_move_interval.count(),
+                                              options_.idle_move_xids);
         if (rows.empty()) throw no_cursor(consumer_);
         found = rows[0][0].as<bool>();
     });
     return found;
 }
 
-std::size_t Reader::read_page(const Apply& apply) {
-    if (!has_work()) return 0;
+std::size_t Reader::read_page(const Apply& apply, bool was_notified) {
+    if (!was_notified && !has_work()) return 0;
     std::size_t rows = 0;
     session_.write([&](pqxx::transaction_base& tx) { rows = PageRead(tx, consumer_, options_).run(apply); });
     return rows;

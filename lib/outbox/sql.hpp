@@ -54,11 +54,15 @@ SELECT c.upto IS NOT NULL
 
 /// Takes the cursor. The new snapshot must come from a LATER statement: after a wait for the lock the row is new, but
 /// this statement's snapshot is old, and the cursor would go back (R1).
+/// The limits of the transaction (R10), $4 in ms, come along: they are set when the rows are joined, before one is locked.
 inline constexpr const char* kLockCursor = R"(
-SELECT snap::text, coalesce(upto::text, ''), coalesce(after_txid::text, '0'), coalesce(after_id, 0),
-       abs(extract(epoch FROM clock_timestamp() - moved_at)) * 1000 >= $2::bigint
-       OR pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_snapshot_xmax(snap)::text::bigint >= $3::bigint
-  FROM outbox_cursor WHERE consumer = $1 FOR UPDATE)";
+SELECT c.snap::text, coalesce(c.upto::text, ''), coalesce(c.after_txid::text, '0'), coalesce(c.after_id, 0),
+       abs(extract(epoch FROM clock_timestamp() - c.moved_at)) * 1000 >= $2::bigint
+       OR pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_snapshot_xmax(c.snap)::text::bigint >= $3::bigint
+  FROM (SELECT set_config('statement_timeout', $4, true), set_config('lock_timeout', $4, true),
+               set_config('idle_in_transaction_session_timeout', $4, true),
+               set_config('client_connection_check_interval', '1000', true), set_config('synchronous_commit', $5, true)
+        OFFSET 0) limits, outbox_cursor c WHERE c.consumer = $1 FOR UPDATE OF c)";
 
 inline constexpr const char* kCloseWindow = R"(
 UPDATE outbox_cursor SET snap = $2::pg_snapshot, upto = NULL, after_txid = NULL, after_id = NULL,

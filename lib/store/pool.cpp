@@ -61,7 +61,6 @@ Pool::Loan Pool::borrow(std::chrono::milliseconds wait_max) {
 }
 
 void Pool::give_back(std::unique_ptr<Session> session) {
-    if (session) session->unlock_all();
     const bool is_usable = session && !session->is_broken();
     {
         const std::lock_guard lock(state_->mutex);

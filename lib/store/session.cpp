@@ -11,7 +11,10 @@
 #include <pqxx/result>
 #include <pqxx/transaction>
 #include <pqxx/version>
+#include <string>
 #include <thread>
+#include <unordered_map>
+#include <utility>
 
 #include <ftlfeed/core/backoff.hpp>
 #include <ftlfeed/core/crash_point.hpp>
@@ -19,6 +22,7 @@
 
 #include "store/connection.hpp"
 #include "store/pg_failure.hpp"
+#include "store/planned.hpp"
 #include "store/watchdog.hpp"
 
 namespace ftlfeed::store {
@@ -28,6 +32,7 @@ using core::Failure;
 namespace {
 
 constexpr int kTriesMax = 5;
+constexpr std::size_t kStatementsMax = 500;
 constexpr std::chrono::milliseconds kRetryFirst{10};
 constexpr std::chrono::milliseconds kRetryMax{500};
 
@@ -47,6 +52,41 @@ std::unique_ptr<pqxx::connection> connect_once(const ConnectionText& text) {
 #endif
     return connection;
 }
+
+/// What one connection has prepared: the name of each statement's text.
+class Statements {
+public:
+    explicit Statements(pqxx::connection& connection) : connection_(connection) {}
+
+    [[nodiscard]] bool are_of(const pqxx::transaction_base& tx) const { return &tx.conn() == &connection_; }
+
+    /// nullptr when there are too many already.
+    const std::string* name_of(const std::string& sql) {
+        if (const auto found = names_.find(sql); found != names_.end()) return &found->second;
+        if (names_.size() == kStatementsMax) return nullptr;
+        auto name = "ftl" + std::to_string(names_.size());
+        connection_.prepare(name, sql);
+        return &names_.emplace(sql, std::move(name)).first->second;
+    }
+
+private:
+    pqxx::connection& connection_;
+    std::unordered_map<std::string, std::string> names_;
+};
+
+/// Of the session whose unit of work this thread runs; a unit of work may use another session meanwhile.
+thread_local Statements* statements_at_work = nullptr;
+
+class StatementsAtWork {
+public:
+    explicit StatementsAtWork(Statements& statements) : before_(std::exchange(statements_at_work, &statements)) {}
+    ~StatementsAtWork() { statements_at_work = before_; }
+    StatementsAtWork(const StatementsAtWork&) = delete;
+    StatementsAtWork& operator=(const StatementsAtWork&) = delete;
+
+private:
+    Statements* before_;
+};
 
 /// A second handle of a socket, which stays ours whatever libpq does with its own.
 class SocketHandle {
@@ -85,6 +125,7 @@ public:
             throw pg_failure(error, false, password_).within("connect");
         }
         silence_.emplace(*connection_);
+        statements_.emplace(*connection_);
         socket_.emplace(connection_->sock());
         pid_ = connection_->backendpid();
         refuse_standby();
@@ -104,6 +145,7 @@ public:
     void run(const Work& work, Effect effect) {
         if (is_broken()) throw Failure::unavailable("Postgres: the connection is lost").with_connection_lost();
         const SocketWatch watch(socket_->get(), core::Clock::real().steady_now() + work_limit_);
+        const StatementsAtWork at_work(*statements_);
         try {
             Tx tx(*connection_);
             work(tx);
@@ -160,6 +202,7 @@ private:
     std::string password_;
     std::unique_ptr<pqxx::connection> connection_;
     std::optional<pqxx::quiet_errorhandler> silence_;  // Without it pqxx prints notices on standard error.
+    std::optional<Statements> statements_;
     std::optional<SocketHandle> socket_;
     int pid_ = 0;
     bool is_broken_ = false;
@@ -208,6 +251,11 @@ void Session::unlock_all() noexcept {
     } catch (const std::exception&) {
         // Only a lost connection can do this, and with it the locks are gone as well.
     }
+}
+
+const std::string* planned_name(pqxx::transaction_base& tx, const std::string& sql) {
+    if (!statements_at_work || !statements_at_work->are_of(tx)) return nullptr;
+    return statements_at_work->name_of(sql);
 }
 
 void execute_script(pqxx::transaction_base& tx, const std::string& sql) { tx.exec(sql); }

@@ -20,7 +20,7 @@ void WakeUp::signal() {
         const std::lock_guard lock(state_->mutex);
         state_->is_signalled = true;
     }
-    state_->changed.notify_all();
+    state_->changed.notify_one();
 }
 
 bool WakeUp::wait_for(std::chrono::milliseconds limit, const std::stop_token& stop) {

@@ -209,18 +209,23 @@ TEST_CASE("outbox.reader: a page's limits end with its transaction") {
     const Database db;
     auto session = connect(db);
     product::register_consumer(session, "build");
-    commit_each(db.uri(), {"A"});
-    product::Reader reader(session, "build");
-    std::string within;
-    reader.read_page([&](pqxx::transaction_base& tx, auto) {
-        within =
-            tx.exec1(
-                  "SELECT concat_ws(' ', current_setting('statement_timeout'), current_setting('lock_timeout'),"
-                  " current_setting('idle_in_transaction_session_timeout'),"
-                  " current_setting('client_connection_check_interval'), current_setting('synchronous_commit'))")[0]
-                .c_str();
-    });
-    CHECK(within == "4s 4s 4s 1s on");
+    const auto limits_in = [&](product::Reader::Options options) {
+        commit_each(db.uri(), {"A"});
+        std::string within;
+        product::Reader(session, "build", options).read_page([&](pqxx::transaction_base& tx, auto) {
+            within =
+                tx.exec1(
+                      "SELECT concat_ws(' ', current_setting('statement_timeout'), current_setting('lock_timeout'),"
+                      " current_setting('idle_in_transaction_session_timeout'),"
+                      " current_setting('client_connection_check_interval'), current_setting('synchronous_commit'))")[0]
+                    .c_str();
+        });
+        return within;
+    };
+    CHECK(limits_in({}) == "4s 4s 4s 1s on");
+    product::Reader::Options marks;
+    marks.waits_for_disk = false;
+    CHECK(limits_in(marks) == "4s 4s 4s 1s off");
     session.read(
         [](pqxx::transaction_base& tx) { CHECK(std::string(tx.exec1("SHOW statement_timeout")[0].c_str()) == "30s"); });
 }

@@ -66,14 +66,6 @@ TEST_CASE("store.pool: one too many waits for its limit and no longer than until
     CHECK(got_one);
 }
 
-TEST_CASE("store.pool: a session comes back without the locks that its borrower took") {
-    const Database db(Content::kNothing);
-    store::Pool pool(settings_for(db), 1);
-    pool.borrow()->without_transaction([](pqxx::transaction_base& tx) { tx.exec("SELECT pg_advisory_lock(7)"); });
-    CHECK(db.value("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND database = (SELECT oid FROM "
-                   "pg_database WHERE datname = current_database())") == "0");
-}
-
 TEST_CASE("store.pool: broken sessions are thrown away whether they were on loan or idle") {
     const Database db(Content::kNothing);
     store::Pool pool(settings_for(db), 3);

@@ -54,6 +54,9 @@ public:
     BuildLoop(WorkerSettings settings, std::shared_ptr<const ResolverRegistry> resolvers, store::WakeUp& dirty,
               core::Clock& clock = core::Clock::real());
     void on_failure(FailureObserver observer) { failed_ = std::move(observer); }
+    /// Called when a new version is committed, while the build still ends its mark. Others hear of it by NOTIFY; who is in
+    /// this process need not wait for that.
+    void on_version(std::function<void()> observer) { committed_ = std::move(observer); }
     /// Called after each build that was not kNothingDue.
     void on_built(std::function<void(const BuildOutcome& outcome)> observer) { built_ = std::move(observer); }
 
@@ -68,6 +71,7 @@ private:
     store::WakeUp& dirty_;
     core::Clock& clock_;
     FailureObserver failed_;
+    std::function<void()> committed_;
     std::function<void(const BuildOutcome&)> built_;
     int failures_ = 0;
 };

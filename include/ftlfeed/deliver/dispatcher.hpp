@@ -54,6 +54,8 @@ public:
     /// Works until `stop`, then drains: sends under way finish within `drain_limit`, the lease is given back. Postgres
     /// away is waited out. Throws only core::Bug.
     void run(const std::stop_token& stop);
+    /// There is a new version: look now, before NOTIFY or the next poll tells it. Thread-safe; blocks nobody.
+    void wake();
 
     struct Status {
         bool is_ready = false;  ///< Connected, and it holds its lease.

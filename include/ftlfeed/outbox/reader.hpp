@@ -36,6 +36,10 @@ public:
         /// The server ends a statement, a wait for the cursor's lock, or a pause of ours that lasts longer than this
         /// while a page is read: a reader that was stopped must not hold the cursor for more than 5 s.
         std::chrono::milliseconds hold_limit{4000};
+        /// Is a page on disk when read_page() returns? Without it a crash of the server may take the cursor and all that
+        /// `apply` wrote back together, so the page is read again; nothing is lost. Only for a consumer that does
+        /// nothing outside the database before a later commit of its own has waited for the disk.
+        bool waits_for_disk = true;
     };
     /// Checks the cluster (R7) and moves the epoch on after a fail-over (store::check_epoch): make a new Reader with
     /// each new session. Throws Failure::permanent naming `ftlctl outbox rebase` when the cursor belongs to another
@@ -47,9 +51,10 @@ public:
     /// that it adds to the outbox itself are read in a later page.
     using Apply = std::function<void(pqxx::transaction_base& tx, std::span<const OutboxRow> rows)>;
 
-    /// Reads at most one page and applies it; commits both together. Returns the rows read; 0 = caught up.
+    /// Reads at most one page and applies it; commits both together. Returns the rows read; 0 = caught up. It looks first
+    /// whether there is anything, which writes nothing (R5); a caller that was notified spares itself that look.
     /// Retry safe: yes, also when the commit was in doubt: the cursor knows.
-    std::size_t read_page(const Apply& apply);
+    std::size_t read_page(const Apply& apply, bool was_notified = false);
 
 private:
     [[nodiscard]] bool has_work();

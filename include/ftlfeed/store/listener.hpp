@@ -37,7 +37,8 @@ private:
     std::unique_ptr<Impl> impl_;
 };
 
-/// A flag that threads wait for: the meeting point of "somebody notified" and "the poll interval is over".
+/// A flag that threads wait for: the meeting point of "somebody notified" and "the poll interval is over". Of several
+/// that wait, one signal wakes one.
 /// Threads: thread-safe.
 class WakeUp {
 public:

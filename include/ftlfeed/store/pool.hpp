@@ -17,7 +17,8 @@ public:
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
 
-    /// A session on loan. Given back at the end with its advisory locks released; a broken one is thrown away.
+    /// A session on loan, given back at the end; a broken one is thrown away. Its borrower takes no lock that outlives a
+    /// transaction: asking the server to release such locks would cost every loan a round trip.
     class Loan {
     public:
         ~Loan();
