@@ -117,6 +117,8 @@ int Program::check(Runtime& runtime) const {
 
 void Program::serve(Runtime& runtime, const std::function<void(Runtime&)>& body) const {
     runtime.readiness().set_waiting("postgres", "starting");
+    // Until Supervisor::run() has all parts named: that Postgres answers is not all that the program waits for.
+    runtime.readiness().set_waiting(kWorkersPart, "starting");
     std::optional<OpsServer> ops;
     if (!common_.ops_address.empty()) {
         ops.emplace(common_.ops_address, runtime.readiness());

@@ -7,6 +7,9 @@
 
 namespace ftlfeed::app {
 
+/// The part that stands for all workers until each of them is named.
+inline constexpr const char* kWorkersPart = "workers";
+
 /// What the program depends on, and whether it answers: the content of /readyz. Threads: thread-safe.
 class Readiness {
 public:

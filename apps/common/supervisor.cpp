@@ -67,8 +67,11 @@ public:
         jobs_.push_back({std::move(name), std::move(loop), false});
     }
 
+    [[nodiscard]] Readiness& readiness() { return runtime_.readiness(); }
+
     void run() {
         FTL_ASSERT(threads_.empty());
+        readiness().set_ready(kWorkersPart);
         // Asked from outside, or by the first worker that dies: one stop for all.
         const std::stop_callback passes_on(runtime_.stop_token(), [this] {
             stop_.request_stop();
@@ -136,10 +139,9 @@ Supervisor::~Supervisor() = default;
 void Supervisor::add(std::string name, Loop loop) { impl_->add(std::move(name), std::move(loop)); }
 
 void Supervisor::add_retrying(std::string name, Loop loop) {
-    impl_->add(std::move(name), [loop = std::move(loop)](Worker& worker) {
-        worker.runtime().readiness().set_waiting(worker.name(), "starting");
-        run_retrying(worker, loop);
-    });
+    // Here and not in its thread: /readyz would say yes before the last thread has begun, and then no.
+    impl_->readiness().set_waiting(name, "starting");
+    impl_->add(std::move(name), [loop = std::move(loop)](Worker& worker) { run_retrying(worker, loop); });
 }
 
 void Supervisor::run() { impl_->run(); }

@@ -1,3 +1,5 @@
+#include <ftlfeed/build/marker.hpp>
+
 #include "common/program.hpp"
 #include "ftl-deliver/service.hpp"
 
@@ -28,7 +30,7 @@ int main(int argc, char** argv) {
     return program.run(argc, argv, [&](app::Runtime& runtime) {
         const bool is_there = runtime.wait_for("outbox-cursor", [&] {
             auto session = runtime.connect("setup");
-            app::register_builder(session);
+            static_cast<void>(build::register_marker(session));
         });
         if (is_there) app::run_feeds(runtime, settings);
     });

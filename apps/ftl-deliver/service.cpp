@@ -16,7 +16,6 @@
 namespace ftlfeed::app {
 namespace {
 
-constexpr const char* kBuildConsumer = "build";
 constexpr std::chrono::milliseconds kReadinessInterval{250};
 constexpr std::chrono::milliseconds kPingInterval{1000};
 
@@ -29,12 +28,12 @@ void add_loop(Supervisor& workers, const std::string& name, Loop& loop) {
     workers.add(name, [&loop](Worker& worker) { loop.run(worker.stop()); });
 }
 
-void add_dispatcher(Supervisor& workers, deliver::Dispatcher& dispatcher) {
+void add_dispatcher(Supervisor& workers, deliver::Dispatcher& dispatcher, Readiness& readiness) {
+    readiness.set_waiting("deliver", "starting");
     workers.add("deliver", [&dispatcher](Worker& worker) { dispatcher.run(worker.stop()); });
-    workers.add("deliver-readiness", [&dispatcher](Worker& worker) {
+    workers.add("deliver-readiness", [&dispatcher, &readiness](Worker& worker) {
         do {
             const auto status = dispatcher.status();
-            auto& readiness = worker.runtime().readiness();
             status.is_ready ? readiness.set_ready("deliver")
                             : readiness.set_waiting("deliver", status.reason.empty() ? "starting" : status.reason);
         } while (worker.sleep_for(kReadinessInterval));
@@ -42,13 +41,6 @@ void add_dispatcher(Supervisor& workers, deliver::Dispatcher& dispatcher) {
 }
 
 }  // namespace
-
-bool register_builder(store::Session& session) {
-    if (!outbox::register_consumer(session, kBuildConsumer)) return false;
-    session.write(
-        [](pqxx::transaction_base& tx) { tx.exec("SELECT ftl_touch('event', code, code) FROM event ORDER BY code"); });
-    return true;
-}
 
 void keep_house(store::Session& session, const FeedSettings& settings) {
     // A busy half minute leaves more than one call takes.
@@ -94,7 +86,7 @@ void run_feeds(Runtime& runtime, const FeedSettings& settings) {
         }
         add_loop(workers, "build-audit", audit);
     }
-    if (dispatcher) add_dispatcher(workers, *dispatcher);
+    if (dispatcher) add_dispatcher(workers, *dispatcher, runtime.readiness());
     workers.add_retrying("housekeeping", [&settings](Worker& worker) {
         auto session = worker.runtime().connect("housekeeping");
         auto& clock = worker.runtime().clock();

@@ -12,8 +12,4 @@ void run_feeds(Runtime& runtime, const FeedSettings& settings);
 /// are open for too long.
 void keep_house(store::Session& session, const FeedSettings& settings);
 
-/// Makes the consumer `build` when it is missing, and touches every event then, so that what was written before its time
-/// is found. Returns whether it was missing.
-bool register_builder(store::Session& session);
-
 }  // namespace ftlfeed::app

@@ -38,10 +38,10 @@ int main(int argc, char** argv) {
 
         app::Supervisor workers(runtime);
         workers.add("lease", [&](app::Worker& worker) { lease.run(worker.stop()); });
+        auto& readiness = runtime.readiness();
+        readiness.set_waiting("provider", "not yet polled");
         workers.add("poller", [&](app::Worker& worker) {
             // The poller logs what fails; here it only becomes visible in /readyz.
-            auto& readiness = runtime.readiness();
-            readiness.set_waiting("provider", "not yet polled");
             poller.run([&] { return runtime.connect("poller"); },
                        [&](const capture::PollerStatus& status) {
                            status.failures == 0 ? readiness.set_ready("provider")

@@ -2,8 +2,8 @@
 
 #include <map>
 
+#include <ftlfeed/build/marker.hpp>
 #include <ftlfeed/core/feed_key.hpp>
-#include <ftlfeed/outbox/reader.hpp>
 #include <ftlfeed/outbox/touch.hpp>
 #include <ftlfeed/store/value.hpp>
 #include <pqxx/result>
@@ -52,7 +52,7 @@ int add(Call& call) {
     const auto name = call.option_or("name", code);
     const auto provider = call.option_or("provider", "sportmonks");
     // Before the event is touched: a cursor that is made later would start behind that touch.
-    const bool is_registered = ftlfeed::outbox::register_consumer(call.session(), "build");
+    const bool is_registered = ftlfeed::build::register_marker(call.session());
     audited(call, {"event add", code, ""}, [&](pqxx::transaction_base& tx) {
         const auto rows = tx.exec_params(
             "INSERT INTO event (code, name, provider, provider_season_id) VALUES ($1, $2, $3, $4) "

@@ -1,8 +1,10 @@
 #include <ftlctl/command.hpp>
 
+#include <vector>
+
+#include <ftlfeed/build/marker.hpp>
 #include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/core/hash.hpp>
-#include <ftlfeed/outbox/touch.hpp>
 #include <ftlfeed/store/value.hpp>
 #include <pqxx/result>
 #include <pqxx/transaction_base>
@@ -17,6 +19,9 @@ namespace {
 using ftlfeed::core::FeedKey;
 using ftlfeed::store::checked;
 
+namespace build = ftlfeed::build;
+
+constexpr auto kReason = "rebuild";
 constexpr std::size_t kBodyBytesMax = 256U * 1024U * 1024U;
 
 NotDone no_file(const std::string& key) {
@@ -73,36 +78,26 @@ int show(Call& call) {
     return 0;
 }
 
-// A rebuild is a touch by hand: it stands in the same queue, and a file whose content stays the same sends nothing.
-constexpr auto kMarkDirty =
-    "INSERT INTO feed_dirty AS q (doc_key, first_touch, last_touch, reason) "
-    "SELECT doc_key, clock_timestamp(), clock_timestamp(), 'rebuild' FROM feed_document "
-    "WHERE ($1 <> '' AND doc_key = $1) OR ($2 <> '' AND event = $2) OR ($1 = '' AND $2 = '') ORDER BY doc_key "
-    "ON CONFLICT (doc_key) DO UPDATE SET gen = q.gen + 1, last_touch = greatest(q.last_touch, excluded.last_touch), "
-    "not_before = clock_timestamp(), failures = 0, last_error = NULL";
-
-void touch_events(pqxx::transaction_base& tx, const std::string& event) {
-    const auto rows = tx.exec_params("SELECT code FROM event WHERE $1 = '' OR code = $1 ORDER BY code", checked(event));
-    if (rows.empty() && !event.empty()) throw NotDone("there is no event '" + event + "'");
-    for (const auto& row : rows) {
-        const auto code = row[0].as<std::string>();
-        ftlfeed::outbox::touch(tx, {"event", code, code});
+void check_event(pqxx::transaction_base& tx, const std::string& event) {
+    if (tx.exec_params("SELECT FROM event WHERE code = $1", checked(event)).empty()) {
+        throw NotDone("there is no event '" + event + "'");
     }
 }
 
 int rebuild(Call& call) {
-    const auto key = call.operand_if(0) ? FeedKey::parse(call.operand(0)).doc_key() : std::string{};
+    std::vector<FeedKey> keys;
+    if (const auto key = call.operand_if(0)) keys.push_back(FeedKey::parse(*key));
     const auto event = call.option_or("event", "");
-    const int ways = (key.empty() ? 0 : 1) + (event.empty() ? 0 : 1) + (call.flag("all") ? 1 : 0);
+    const int ways = (keys.empty() ? 0 : 1) + (event.empty() ? 0 : 1) + (call.flag("all") ? 1 : 0);
     if (ways != 1) throw UsageError("say which: a KEY, --event CODE or --all");
-    const auto subject = !key.empty() ? key : !event.empty() ? event : "all";
+    const auto subject = !keys.empty() ? keys[0].doc_key() : !event.empty() ? event : "all";
     std::int64_t marked = 0;
     audited(call, {"feed rebuild", subject, ""}, [&](pqxx::transaction_base& tx) {
-        marked = static_cast<std::int64_t>(tx.exec_params(kMarkDirty, key, checked(event)).affected_rows());
-        if (!key.empty() && marked == 0) throw no_file(key);
-        // The touch has files enumerated again too, so that a file which was never born is found.
-        if (key.empty()) touch_events(tx, event);
-        tx.exec("SELECT pg_notify('ftl_outbox', '')");
+        if (!event.empty()) check_event(tx, event);
+        // A file whose content stays the same sends nothing; of an event, files that were never born are found too.
+        const auto files = keys.empty() ? build::mark_event(tx, event, kReason) : build::mark_files(tx, keys, kReason);
+        if (!keys.empty() && files == 0) throw no_file(subject);
+        marked = static_cast<std::int64_t>(files);
     });
     call.report().fact("marked", marked);
     return 0;

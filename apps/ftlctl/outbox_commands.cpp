@@ -1,5 +1,6 @@
 #include <ftlctl/command.hpp>
 
+#include <ftlfeed/build/marker.hpp>
 #include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/outbox/reader.hpp>
 
@@ -51,7 +52,9 @@ std::string consumer_of(Call& call) {
 int register_one(Call& call) {
     const auto name = consumer_of(call);
     audited_outside(call, {"outbox register", name, ""}, [&] {
-        if (!outbox::register_consumer(call.session(), name)) {
+        const bool is_made = name == ftlfeed::build::kConsumer ? ftlfeed::build::register_marker(call.session())
+                                                               : outbox::register_consumer(call.session(), name);
+        if (!is_made) {
             throw NotDone("consumer '" + name + "' is registered already");
         }
     });
@@ -92,7 +95,9 @@ std::vector<Command> outbox_commands() {
         {{"outbox", "register"},
          {"CONSUMER"},
          "make a cursor that starts now",
-         "Rows are kept until every registered consumer has read them.\n\n  ftlctl outbox register audit",
+         "Rows are kept until every registered consumer has read them. With the cursor `build` every file is marked "
+         "for a\n"
+         "build, since what was touched before it is not read.\n\n  ftlctl outbox register audit",
          {},
          register_one},
         {{"outbox", "unregister"},

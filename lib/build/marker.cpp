@@ -134,4 +134,14 @@ std::size_t mark_event(pqxx::transaction_base& tx, const std::string& event, con
     return keys[0][1].as<std::size_t>();
 }
 
+bool register_marker(store::Session& session) {
+    bool made = false;
+    // One transaction: marks without a cursor, or a cursor without marks, would leave a change that nobody finds.
+    session.write_retrying([&](pqxx::transaction_base& tx) {
+        made = outbox::register_consumer(tx, kConsumer);
+        if (made) mark_event(tx, "", "new cursor");
+    });
+    return made;
+}
+
 }  // namespace ftlfeed::build

@@ -78,6 +78,27 @@ TEST_CASE_FIXTURE(Fixture, "app.supervisor: when all have returned it is over wi
     CHECK_FALSE(stop.stop_requested());
 }
 
+TEST_CASE_FIXTURE(Fixture, "app.supervisor: nothing is ready before each worker is named whichever begins first") {
+    runtime.readiness().set_waiting(app::kWorkersPart, "starting");
+    CHECK(runtime.wait_for("postgres", [] {}));
+    app::Supervisor workers(runtime);
+    std::atomic<bool> was_early{runtime.readiness().is_ready()};
+    std::atomic<bool> has_looked{false};
+    workers.add_retrying("quick", [&](app::Worker& worker) {
+        worker.ready();
+        was_early = was_early || runtime.readiness().is_ready();
+        has_looked = true;
+        until_stopped(worker);
+    });
+    workers.add_retrying("slow", [&](app::Worker& worker) {
+        while (!has_looked) std::this_thread::yield();
+        worker.ready();
+        until_stopped(worker);
+    });
+    CHECK(run(workers, [&] { return runtime.readiness().is_ready(); }) == "");
+    CHECK_FALSE(was_early);
+}
+
 TEST_CASE_FIXTURE(Fixture,
                   "app.supervisor: a failure that may be retried begins the loop anew and readyz says why meanwhile") {
     std::atomic<int> rounds{0};

@@ -258,6 +258,25 @@ TEST_CASE("build.mark: files can be marked by hand and those that do not exist a
     CHECK(world.versions("wc/each/a") == 1);
 }
 
+TEST_CASE("build.register: a cursor that is made late marks all that was there and a second time nothing") {
+    const World world;
+    define_each(world);
+    set(world, "a", "g", 1);
+    world.settle();
+    auto session = world.session();
+    CHECK_FALSE(build::register_marker(session));
+    CHECK(world.dirty().empty());
+    CHECK(outbox::unregister_consumer(session, build::kConsumer));
+    // Nobody keeps a cursor meanwhile: these touches will not be read.
+    set(world, "a", "g", 5);
+    set(world, "b", "g", 6);
+    CHECK(build::register_marker(session));
+    CHECK(world.dirty() == std::vector<std::string>{"wc/each/*", "wc/each/a"});
+    world.settle();
+    CHECK(living(world) == "wc/each/a wc/each/b");
+    CHECK(world.body("wc/each/a") == R"({"v" : 5})");
+}
+
 TEST_CASE("build.rebase: after a restore every file is built again and unchanged ones make no version") {
     const World world;
     define_each(world);

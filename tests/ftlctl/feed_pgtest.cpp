@@ -19,6 +19,7 @@ void add_file(const Database& db, const std::string& key, const std::string& fee
         "body_hash, changed_at, last_modified, epoch, seq) VALUES ('" +
         key + "', 'wc', '" + feed_type + "', '" + ftlfeed::store::bytea(ftlfeed::core::gzip(body)) + "', " +
         std::to_string(body.size()) + ", 'application/json', '', '', now(), now(), 5, 9)");
+    db.exec("INSERT INTO feed_key (doc_key, event, feed_type) VALUES ('" + key + "', 'wc', '" + feed_type + "')");
 }
 
 }  // namespace

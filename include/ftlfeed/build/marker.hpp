@@ -8,6 +8,7 @@
 #include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/outbox/reader.hpp>
 #include <ftlfeed/store/fwd.hpp>
+#include <ftlfeed/store/session.hpp>
 
 namespace ftlfeed::build {
 
@@ -27,5 +28,9 @@ std::size_t mark_files(pqxx::transaction_base& tx, const std::vector<core::FeedK
 
 /// Marks every file of the event (of all events when empty) and has their types listed anew. Returns the files marked.
 std::size_t mark_event(pqxx::transaction_base& tx, const std::string& event, const std::string& reason);
+
+/// Makes the marker's cursor when it is missing, and marks everything then: what was written before its time is found.
+/// Returns whether it was missing.
+bool register_marker(store::Session& session);
 
 }  // namespace ftlfeed::build

@@ -66,6 +66,8 @@ private:
 
 /// Makes a cursor that starts now: what was committed before the call is not read. Returns false when it exists.
 bool register_consumer(store::Session& session, const std::string& consumer);
+/// As above, in a transaction of the caller's; what that adds to the outbox is read.
+bool register_consumer(pqxx::transaction_base& tx, const std::string& consumer);
 /// Removes it, so that it no longer keeps rows from being trimmed. Returns false when there was none.
 bool unregister_consumer(store::Session& session, const std::string& consumer);
 
