@@ -189,11 +189,18 @@ start_programs() {
     launch ftl-sim-provider "$bin/ftl-sim" provider --data "$data" --speed "$speed" --season "$kSeason" \
         --token "$kToken" --port-file "$dir/run/provider.port"
     wait_for_file ftl-sim-provider "$dir/run/provider.port"
-    provider=http://127.0.0.1:$(<"$dir/run/provider.port")
+    provider=http://127.0.0.1:$(cat "$dir/run/provider.port")
     launch ftl-deliver "$bin/ftl-deliver" --deliver.enabled true --deliver.master_key_file "$dir/run/master.key"
     launch ftl-ingest "$bin/ftl-ingest" --provider.url "$provider" --provider.token_file "$dir/run/token" \
         --ingest.poll_interval_ms "$(poll_interval_ms)"
     step_done 'programs'
+}
+
+# Gone, or a zombie that nobody has waited for. Not `$(</proc/…)`: where the file vanishes at that moment bash ends at once.
+has_ended() {
+    local state
+    { read -r state <"/proc/$1/stat"; } 2>/dev/null || return 0
+    [[ $state == *') Z '* ]]
 }
 
 # SIGTERM: a program finishes what it has begun and ends with 0.
@@ -203,7 +210,7 @@ end_program() {
     unset "pids[$name]"
     kill -TERM "$pid" 2>/dev/null || true
     for ((tick = 0; tick < kStopSeconds * 20; tick++)); do
-        [[ -d /proc/$pid && $(</proc/"$pid"/stat) != *') Z '* ]] 2>/dev/null || break
+        has_ended "$pid" && break
         sleep 0.05
     done
     kill -KILL "$pid" 2>/dev/null || true

@@ -120,6 +120,7 @@ result=0
 # Halting errors of the sanitizers are failures; one test at a time for each core, and one more that waits for a disk.
 ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 UBSAN_OPTIONS=print_stacktrace=1 \
     TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 \
+    LSAN_OPTIONS=suppressions=$PWD/tests/support/lsan.supp:print_suppressions=0 \
     ctest --test-dir "build/$preset" --no-tests=error --output-on-failure -j "${FTL_JOBS:-$(($(nproc) + 1))}" \
     "${arguments[@]}" || result=$?
 printf 'tests/run.sh: %-9s %4d s\n' tests $((SECONDS - begin)) >&2

@@ -126,7 +126,7 @@ TEST_CASE("store.lease: with Postgres out of reach the validity stands until its
     Machine a(db, "a", hours(1));
     REQUIRE(a.renew());
     const auto valid_until = a.lease.valid_until();
-    db.exec("SELECT pg_terminate_backend(" + std::to_string(a.session.backend_pid()) + ")");
+    db.exec("SELECT pg_terminate_backend(" + std::to_string(a.session.backend_pid()) + ", 10000)");
     REQUIRE(ftl::test::wait_until([&] { return a.session.is_broken(); }));
     a.clock.advance(kTtl - milliseconds(1));
     CHECK_THROWS_AS(static_cast<void>(a.renew()), core::Failure);

@@ -29,7 +29,7 @@ store::ConnectionSettings settings_for(const Database& db) {
 
 void terminate_all(const Database& db) {
     db.exec(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND "
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND "
         "application_name = 'pool'");
     REQUIRE(ftl::test::wait_until([&] {
         return db.value(

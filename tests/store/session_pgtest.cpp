@@ -54,7 +54,7 @@ std::string value(store::Session& session, const std::string& sql) {
 }
 
 void terminate_backend(const Database& db, int pid) {
-    db.exec("SELECT pg_terminate_backend(" + std::to_string(pid) + ")");
+    db.exec("SELECT pg_terminate_backend(" + std::to_string(pid) + ", 10000)");
     REQUIRE(wait_until(
         [&] { return db.value("SELECT count(*) FROM pg_stat_activity WHERE pid = " + std::to_string(pid)) == "0"; }));
 }
