@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "support/pg.hpp"
+#include "support/session.hpp"
 #include "support/temp_folder.hpp"
 
 using namespace ftlfeed;
@@ -27,13 +28,8 @@ const Alert kFailing{"deliver.failing", "acme/main", Severity::kCritical, "3 fai
 
 struct Fixture {
     Database db;
-    store::Session session = session_on(db);
+    store::Session session = connect(db);
 
-    static store::Session session_on(const Database& database) {
-        store::ConnectionSettings settings;
-        settings.uri = database.uri();
-        return store::Session(settings);
-    }
     bool raise(const Alert& alert) {
         bool is_new = false;
         session.write([&](pqxx::transaction_base& tx) { is_new = alert::raise(tx, alert); });
@@ -121,7 +117,7 @@ TEST_CASE_FIXTURE(Fixture, "alert: it takes effect with the transaction that rai
 
 TEST_CASE_FIXTURE(Fixture,
                   "alert: two processes that raise it at once make one row and one of them is told it is new") {
-    auto other = session_on(db);
+    auto other = connect(db);
     bool first = false;
     bool second = false;
     std::jthread waiting;
@@ -215,7 +211,7 @@ TEST_CASE_FIXTURE(Fixture, "alert.log_sink: a cluster that counts from an older 
         "$$SELECT '9000000000:9000000000:'::pg_snapshot$$");
     alert::LogSink sink;
     {
-        auto ahead = session_on(db);
+        auto ahead = connect(db);
         CHECK(lines_of(sink, ahead).empty());
     }
     db.exec("DROP FUNCTION public.pg_current_snapshot()");

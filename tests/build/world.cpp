@@ -11,6 +11,7 @@
 #include <ftlfeed/store/value.hpp>
 
 #include "support/paths.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 namespace ftl::test {
@@ -60,12 +61,7 @@ World::World(Feeds feeds) : resolvers_(std::make_shared<build::ResolverRegistry>
     touch("event", "wc");
 }
 
-store::ConnectionSettings World::connection() const {
-    store::ConnectionSettings settings;
-    settings.uri = uri();
-    settings.application = "build test";
-    return settings;
-}
+store::ConnectionSettings World::connection() const { return settings_of(database_, "build test"); }
 
 void World::define_live() const {
     exec("INSERT INTO rec VALUES ('r1', 'g', 1)");

@@ -8,6 +8,7 @@
 
 #include "builders.hpp"
 #include "support/pg.hpp"
+#include "support/session.hpp"
 
 namespace ftl::test {
 
@@ -25,11 +26,7 @@ public:
             DELETE FROM outbox)");  // What the migrations touched.
     }
 
-    [[nodiscard]] ftlfeed::store::ConnectionSettings settings() const {
-        ftlfeed::store::ConnectionSettings connection;
-        connection.uri = database_.uri();
-        return connection;
-    }
+    [[nodiscard]] ftlfeed::store::ConnectionSettings settings() const { return settings_of(database_); }
     [[nodiscard]] const Database& database() const { return database_; }
     [[nodiscard]] ftlfeed::store::Session& session() { return session_; }
 

@@ -10,6 +10,7 @@
 #include "books.hpp"
 #include "scripted_provider.hpp"
 #include "statement_relay.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftlfeed::capture;
@@ -67,10 +68,8 @@ TEST_CASE("capture.poller: a poll of unchanged fixtures costs three statements w
     for (std::int64_t id = 1; id <= 20; ++id) fixtures.push_back(scored(id));
     bench.says(fixtures);
     StatementRelay relay(bench.books.database().uri());
-    auto settings = bench.books.settings();
-    settings.uri = relay.uri();
-    ftlfeed::store::Session session(settings);
-    ftlfeed::store::Session lease_session(settings);
+    auto session = connect(relay.uri());
+    auto lease_session = connect(relay.uri());
     ftlfeed::store::Lease lease("ingest:sportmonks", ftlfeed::store::process_identity(), seconds(8), bench.clock);
     REQUIRE(lease.renew(lease_session));
     bench.poller.poll(session);

@@ -11,6 +11,7 @@
 #include "books.hpp"
 #include "statement_relay.hpp"
 #include "support/rng.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftlfeed::capture;
@@ -101,9 +102,7 @@ TEST_CASE("capture.race: a deadlock with somebody else's transaction repeats the
 TEST_CASE("E27: a commit whose answer is lost is in doubt and storing again moves no price a second time") {
     Books books;
     StatementRelay relay(books.database().uri());
-    auto settings = books.settings();
-    settings.uri = relay.uri();
-    ftlfeed::store::Session session(settings);
+    auto session = connect(relay.uri());
     const auto ticket = draw_ticket(session);
     relay.lose_next_commit();
     try {

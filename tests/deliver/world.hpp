@@ -21,6 +21,7 @@
 #include <ftlfeed/store/value.hpp>
 
 #include "support/pg.hpp"
+#include "support/session.hpp"
 #include "support/temp_folder.hpp"
 #include "support/wait.hpp"
 
@@ -87,11 +88,7 @@ public:
                "txid = pg_current_xact_id(), retired_at = excluded.retired_at";
     }
 
-    [[nodiscard]] ftlfeed::store::ConnectionSettings connection() const {
-        ftlfeed::store::ConnectionSettings settings;
-        settings.uri = db.uri();
-        return settings;
-    }
+    [[nodiscard]] ftlfeed::store::ConnectionSettings connection() const { return settings_of(db); }
     [[nodiscard]] std::int64_t owed() const { return std::stoll(value("SELECT count(*) FROM delivery_owed")); }
     [[nodiscard]] std::int64_t count(const std::string& table_and_where) const {
         return std::stoll(value("SELECT count(*) FROM " + table_and_where));

@@ -4,19 +4,18 @@
 
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/outbox/reader.hpp>
-#include <ftlfeed/store/session.hpp>
 #include <string>
 
 #include "history.hpp"
 #include "readers.hpp"
 #include "scenarios.hpp"
 #include "support/cluster.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftl::test;
 using namespace ftl::test::outbox;
 namespace product = ftlfeed::outbox;
-namespace store = ftlfeed::store;
 using ftlfeed::core::Failure;
 
 namespace {
@@ -49,9 +48,7 @@ TEST_CASE("outbox.cluster: a standby is refused since its snapshot calls open tr
     const auto visible = "SELECT pg_visible_in_snapshot('" + a + "', pg_current_snapshot())";
     CHECK(run_sql(uri, visible) == "f");
     CHECK(run_sql(standby_uri, visible) == "t");
-    store::ConnectionSettings settings;
-    settings.uri = standby_uri;
-    CHECK_THROWS_WITH_AS(store::Session{settings}, doctest::Contains("recovery"), Failure);
+    CHECK_THROWS_WITH_AS(connect(standby_uri), doctest::Contains("recovery"), Failure);
     open.abort();
 }
 

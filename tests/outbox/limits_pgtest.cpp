@@ -16,22 +16,16 @@
 #include "support/paths.hpp"
 #include "support/pg.hpp"
 #include "support/process.hpp"
+#include "support/session.hpp"
 #include "support/temp_folder.hpp"
 #include "support/wait.hpp"
 
 using namespace ftl::test;
 using namespace ftl::test::outbox;
 namespace product = ftlfeed::outbox;
-namespace store = ftlfeed::store;
 using std::chrono::milliseconds;
 
 namespace {
-
-store::Session connect(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    return store::Session(settings);
-}
 
 std::size_t read_and_forget(product::Reader& reader) {
     return reader.read_page([](pqxx::transaction_base&, std::span<const product::OutboxRow>) {});

@@ -11,22 +11,21 @@
 #include "history.hpp"
 #include "scenarios.hpp"
 #include "support/pg.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftl::test;
 using namespace ftl::test::outbox;
 namespace product = ftlfeed::outbox;
-namespace store = ftlfeed::store;
 using std::chrono::milliseconds;
 
 namespace {
 
 constexpr const char* kApplication = "read_loop_test";
 
-product::ReadLoop::Settings settings_of(const Database& db, milliseconds poll_interval) {
+product::ReadLoop::Settings loop_settings(const Database& db, milliseconds poll_interval) {
     product::ReadLoop::Settings settings;
-    settings.connection.uri = db.uri();
-    settings.connection.application = kApplication;
+    settings.connection = settings_of(db, kApplication);
     settings.consumer = "build";
     settings.poll_interval = poll_interval;
     settings.retry_first = milliseconds(10);
@@ -35,9 +34,7 @@ product::ReadLoop::Settings settings_of(const Database& db, milliseconds poll_in
 }
 
 void register_build(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    store::Session session(settings);
+    auto session = connect(db);
     product::register_consumer(session, "build");
 }
 
@@ -45,7 +42,7 @@ void register_build(const Database& db) {
 class Running {
 public:
     Running(const Database& db, milliseconds poll_interval)
-        : loop_(settings_of(db, poll_interval),
+        : loop_(loop_settings(db, poll_interval),
                 [this](pqxx::transaction_base&, std::span<const product::OutboxRow> rows) {
                     if (fails_) throw std::logic_error("the effect is broken");
                     read_ += static_cast<int>(rows.size());

@@ -16,22 +16,16 @@
 #include "scenarios.hpp"
 #include "support/pg.hpp"
 #include "support/rng.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftl::test;
 using namespace ftl::test::outbox;
 namespace product = ftlfeed::outbox;
-namespace store = ftlfeed::store;
 using ftlfeed::core::Failure;
 using Ids = std::vector<std::string>;
 
 namespace {
-
-store::Session connect(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    return store::Session(settings);
-}
 
 std::unique_ptr<AnyReader> reader_of(const Database& db, std::size_t page_rows_max = 100) {
     make_sink(db.uri());

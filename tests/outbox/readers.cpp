@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "outbox/sql.hpp"
+#include "support/session.hpp"
 
 namespace ftl::test::outbox {
 
@@ -18,6 +19,8 @@ namespace {
 
 namespace product = ftlfeed::outbox;
 namespace store = ftlfeed::store;
+
+constexpr const char* kApplication = "outbox_reader";
 
 const std::map<std::string, Method> kNames = {
     {"snapshot", Method::kSnapshot},
@@ -37,13 +40,6 @@ void deliver(pqxx::transaction_base& tx, const std::string& consumer, const std:
         consumer, store::text_array(row_ids), store::text_array(record_ids));
 }
 
-store::ConnectionSettings settings_of(const std::string& uri) {
-    store::ConnectionSettings settings;
-    settings.uri = uri;
-    settings.application = "outbox_reader";
-    return settings;
-}
-
 void after_page(pqxx::transaction_base& tx, const ReaderOptions& options) {
     if (!options.and_then_sql.empty()) tx.exec(options.and_then_sql);
     if (options.before_commit) options.before_commit();
@@ -53,7 +49,7 @@ class ProductReader final : public AnyReader {
 public:
     explicit ProductReader(const ReaderOptions& options)
         : options_(options),
-          session_(settings_of(options.uri)),
+          session_(settings_of(options.uri, kApplication)),
           reader_(session_, options.consumer, reader_options()) {}
 
     std::size_t read_page() override {
@@ -225,7 +221,7 @@ std::string name_of(Method method) {
 }
 
 std::unique_ptr<AnyReader> make_reader(Method method, const ReaderOptions& options) {
-    store::Session session(settings_of(options.uri));
+    store::Session session(settings_of(options.uri, kApplication));
     if (product::register_consumer(session, options.consumer) &&
         (method == Method::kIdGreater || method == Method::kXminHorizon)) {
         start_now(session, options.consumer);

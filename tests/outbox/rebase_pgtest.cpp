@@ -19,6 +19,7 @@
 #include "support/cluster.hpp"
 #include "support/pg.hpp"
 #include "support/rng.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftl::test;
@@ -28,12 +29,6 @@ namespace store = ftlfeed::store;
 using ftlfeed::core::Failure;
 
 namespace {
-
-store::Session connect(const std::string& uri) {
-    store::ConnectionSettings settings;
-    settings.uri = uri;
-    return store::Session(settings);
-}
 
 void make_event(const std::string& uri) {
     run_sql(uri,
@@ -144,7 +139,7 @@ TEST_CASE("outbox.rebase: a dump restored into another cluster is refused until 
 
 TEST_CASE("outbox.rebase: xids that were set back are noticed although the cluster is the same") {
     const Database db;
-    auto session = connect(db.uri());
+    auto session = connect(db);
     product::register_consumer(session, "build");
     db.exec("UPDATE outbox_cursor SET snap = '9000000000:9000000000:'");
     CHECK_THROWS_WITH_AS(product::Reader(session, "build"), doctest::Contains("ftlctl outbox rebase"), Failure);
@@ -212,7 +207,7 @@ TEST_CASE("outbox.rebase: beside writers and a reader and a builder no change is
     db.exec("CREATE TABLE copy (doc_key text PRIMARY KEY, n int NOT NULL)");
     db.exec("INSERT INTO truth SELECT g::text, 0 FROM generate_series(0, 4) g");
     for (int i = 0; i < 5; ++i) make_document(db.uri(), "wc2026/copy/" + std::to_string(i));
-    auto session = connect(db.uri());
+    auto session = connect(db);
     product::register_consumer(session, "build");
     {
         std::jthread writer([&db, seed = rng.engine()()](const std::stop_token& stop) {
@@ -227,7 +222,7 @@ TEST_CASE("outbox.rebase: beside writers and a reader and a builder no change is
             }
         });
         std::jthread reading([&db](const std::stop_token& stop) {
-            auto own = connect(db.uri());
+            auto own = connect(db);
             product::Reader reader(own, "build");
             while (!stop.stop_requested()) reader.read_page(CopyingBuilder::mark);
         });

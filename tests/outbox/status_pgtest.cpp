@@ -10,6 +10,7 @@
 #include "history.hpp"
 #include "scenarios.hpp"
 #include "support/pg.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftl::test;
@@ -19,12 +20,6 @@ namespace store = ftlfeed::store;
 using std::chrono::milliseconds;
 
 namespace {
-
-store::Session connect(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    return store::Session(settings);
-}
 
 product::ConsumerStatus status_of(store::Session& session) {
     const auto status = product::status(session);

@@ -12,19 +12,13 @@
 #include "history.hpp"
 #include "scenarios.hpp"
 #include "support/pg.hpp"
+#include "support/session.hpp"
 
 using namespace ftl::test;
 using namespace ftl::test::outbox;
 namespace product = ftlfeed::outbox;
-namespace store = ftlfeed::store;
 
 namespace {
-
-store::Session connect(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    return store::Session(settings);
-}
 
 class Notifications : public pqxx::notification_receiver {
 public:

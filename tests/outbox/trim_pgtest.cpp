@@ -8,6 +8,7 @@
 #include "history.hpp"
 #include "readers.hpp"
 #include "support/pg.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftl::test;
@@ -16,12 +17,6 @@ namespace product = ftlfeed::outbox;
 namespace store = ftlfeed::store;
 
 namespace {
-
-store::Session connect(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    return store::Session(settings);
-}
 
 void read_all(store::Session& session, const std::string& consumer, std::size_t page_rows_max = 100) {
     product::Reader::Options options;

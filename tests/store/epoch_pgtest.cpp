@@ -19,19 +19,15 @@
 #include "support/paths.hpp"
 #include "support/pg.hpp"
 #include "support/process.hpp"
+#include "support/session.hpp"
 #include "support/temp_folder.hpp"
 #include "support/wait.hpp"
 
 using namespace ftlfeed;
+using ftl::test::connect;
 using ftl::test::Database;
 
 namespace {
-
-store::Session session_on(const std::string& uri) {
-    store::ConnectionSettings settings;
-    settings.uri = uri;
-    return store::Session(settings);
-}
 
 std::int64_t unix_seconds(const Database& db) {
     return std::stoll(db.value("SELECT extract(epoch FROM clock_timestamp())::bigint"));
@@ -59,7 +55,7 @@ void make_file_and_total(const Database& db) {
 
 TEST_CASE("store.epoch: the first look makes the epoch and the next ones find it") {
     const Database db;
-    auto session = session_on(db.uri());
+    auto session = connect(db);
     const auto before = unix_seconds(db);
     const auto first = store::check_epoch(session);
     CHECK(first.moved);
@@ -73,7 +69,7 @@ TEST_CASE("store.epoch: the first look makes the epoch and the next ones find it
 
 TEST_CASE("store.epoch: at a move every file and total is stamped and its seq is kept") {
     const Database db;
-    auto session = session_on(db.uri());
+    auto session = connect(db);
     static_cast<void>(store::check_epoch(session));
     make_file_and_total(db);
     const auto txid = db.value("SELECT txid FROM feed_document");
@@ -90,7 +86,7 @@ TEST_CASE("store.epoch: at a move every file and total is stamped and its seq is
 
 TEST_CASE("store.epoch: it never repeats - a restore to before a move grows beyond the epoch that was given out") {
     const Database db;
-    auto session = session_on(db.uri());
+    auto session = connect(db);
     const auto first = store::check_epoch(session).epoch;
     restore_row(db, 1, first);
     const auto given_out = store::check_epoch(session).epoch;
@@ -103,7 +99,7 @@ TEST_CASE("store.epoch: it never repeats - a restore to before a move grows beyo
 
 TEST_CASE("store.epoch: a server's clock that lies behind moves the epoch on by one all the same") {
     const Database db;
-    auto session = session_on(db.uri());
+    auto session = connect(db);
     static_cast<void>(store::check_epoch(session));
     restore_row(db, 1, 9'000'000'000);  // Far beyond today's seconds.
     CHECK(store::check_epoch(session).epoch == 9'000'000'001);
@@ -112,7 +108,7 @@ TEST_CASE("store.epoch: a server's clock that lies behind moves the epoch on by 
 TEST_CASE("store.epoch: of many that look at once one moves it and all find the same") {
     const Database db;
     {
-        auto session = session_on(db.uri());
+        auto session = connect(db);
         static_cast<void>(store::check_epoch(session));
     }
     restore_row(db, 1, 4);
@@ -125,7 +121,7 @@ TEST_CASE("store.epoch: of many that look at once one moves it and all find the 
         std::vector<std::jthread> movers;
         for (int i = 0; i < kMovers; ++i) {
             movers.emplace_back([&] {
-                auto session = session_on(db.uri());
+                auto session = connect(db);
                 all_connected.arrive_and_wait();
                 const auto check = store::check_epoch(session);
                 if (check.moved) ++moved;
@@ -140,13 +136,13 @@ TEST_CASE("store.epoch: of many that look at once one moves it and all find the 
 
 TEST_CASE("store.epoch: compare-and-set - a mover that was overtaken between look and move does not move it again") {
     const Database db;
-    auto slow = session_on(db.uri());
+    auto slow = connect(db);
     static_cast<void>(store::check_epoch(slow));
     restore_row(db, 1, 4);
     // The slow one has looked (system 1, epoch 4) and waits for the row; meanwhile another moves it.
     store::EpochCheck overtaken;
     std::jthread waiting;
-    auto fast = session_on(db.uri());
+    auto fast = connect(db);
     std::int64_t moved_to = 0;
     fast.write([&](pqxx::transaction_base& tx) {
         tx.exec("SELECT 1 FROM cluster_epoch FOR UPDATE");
@@ -169,7 +165,7 @@ TEST_CASE("store.epoch: compare-and-set - a mover that was overtaken between loo
 
 TEST_CASE("store.epoch: forcing it moves it on each time although the cluster is the same") {
     const Database db;
-    auto session = session_on(db.uri());
+    auto session = connect(db);
     const auto first = store::check_epoch(session).epoch;
     const auto second = store::force_epoch(session);
     const auto third = store::force_epoch(session);
@@ -202,7 +198,7 @@ TEST_CASE("store.epoch: a standby is refused and its promotion moves the epoch o
 
     store::EpochCheck before;
     {
-        auto session = session_on(uri);
+        auto session = connect(uri);
         store::Migrator(session).up();
         before = store::check_epoch(session);
     }
@@ -210,7 +206,7 @@ TEST_CASE("store.epoch: a standby is refused and its promotion moves the epoch o
     ftl::test::write_file(folder / "servers" / "postgres" / "standby.signal", "");
     servers({"start-postgres", dir});
     try {
-        session_on(uri);
+        (void)connect(uri);
         FAIL("a server in recovery was taken");
     } catch (const core::Failure& failure) {
         CHECK(failure.may_retry());
@@ -221,7 +217,7 @@ TEST_CASE("store.epoch: a standby is refused and its promotion moves the epoch o
         pqxx::nontransaction tx(standby);
         CHECK(tx.exec("SELECT pg_promote()")[0][0].as<bool>());
     }
-    auto session = session_on(uri);
+    auto session = connect(uri);
     CHECK(store::identify_cluster(session).timeline == 2);
     const auto after = store::check_epoch(session);
     CHECK(after.moved);

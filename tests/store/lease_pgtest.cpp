@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/pg.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftlfeed;
@@ -20,12 +21,6 @@ namespace {
 
 constexpr milliseconds kTtl{8000};
 
-store::Session session_on(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    return store::Session(settings);
-}
-
 /// One machine: a clock, a session, and its try at the lease.
 struct Machine {
     core::ManualClock clock;
@@ -33,7 +28,7 @@ struct Machine {
     store::Lease lease;
 
     Machine(const Database& db, const std::string& holder, seconds uptime)
-        : clock(core::SteadyTime{} + uptime), session(session_on(db)), lease("ingest", holder, kTtl, clock) {}
+        : clock(core::SteadyTime{} + uptime), session(connect(db)), lease("ingest", holder, kTtl, clock) {}
     bool renew() { return lease.renew(session); }
 };
 

@@ -8,6 +8,7 @@
 
 #include "support/pg.hpp"
 #include "support/relay.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftlfeed;
@@ -27,11 +28,8 @@ struct Ears {
 
     Ears(const Database& db, const std::string& uri, const store::Listener::Options& options = kFast) {
         static_cast<void>(db);
-        store::ConnectionSettings settings;
-        settings.uri = uri;
-        settings.application = "ears";
         listener = std::make_unique<store::Listener>(
-            settings, std::vector<std::string>{"ftl_outbox", "Odd \"name\""},
+            ftl::test::settings_of(uri, "ears"), std::vector<std::string>{"ftl_outbox", "Odd \"name\""},
             [this] {
                 ++wakes;
                 wake.signal();

@@ -8,6 +8,7 @@
 
 #include "support/paths.hpp"
 #include "support/pg.hpp"
+#include "support/session.hpp"
 #include "support/temp_folder.hpp"
 
 using namespace ftlfeed;
@@ -16,12 +17,6 @@ using ftl::test::Content;
 using ftl::test::Database;
 
 namespace {
-
-store::Session session_on(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    return store::Session(settings);
-}
 
 /// Every object of the schema as text, for comparison.
 std::string schema_of(const Database& db) {
@@ -51,7 +46,7 @@ TEST_CASE("store.migrator: what is compiled in are the files in their order") {
 
 TEST_CASE("store.migrator: an empty database is brought to the newest version and a second run does nothing") {
     const Database db(Content::kNothing);
-    auto session = session_on(db);
+    auto session = connect(db);
     store::Migrator migrator(session);
     const auto before = migrator.status();
     CHECK(before.current == 0);
@@ -67,7 +62,7 @@ TEST_CASE("store.migrator: an empty database is brought to the newest version an
 
 TEST_CASE("store.migrator: the down files undo all and up makes the same again") {
     const Database db(Content::kNothing);
-    auto session = session_on(db);
+    auto session = connect(db);
     store::Migrator migrator(session);
     migrator.up();
     const auto schema = schema_of(db);
@@ -83,7 +78,7 @@ TEST_CASE("store.migrator: the down files undo all and up makes the same again")
 TEST_CASE("store.migrator: running every migration twice changes nothing for they are additive") {
     const Database db(Content::kMigrated);
     const auto schema = schema_of(db);
-    auto session = session_on(db);
+    auto session = connect(db);
     for (const auto& migration : store::migrations()) {
         session.write([&](pqxx::transaction_base& tx) { store::execute_script(tx, migration.up_sql); });
     }
@@ -95,7 +90,7 @@ TEST_CASE("store.migrator: two runners at once apply each migration once") {
     std::vector<std::int64_t> a;
     std::vector<std::int64_t> b;
     const auto run = [&](std::vector<std::int64_t>& applied) {
-        auto session = session_on(db);
+        auto session = connect(db);
         applied = store::Migrator(session).up();
     };
     {
@@ -108,7 +103,7 @@ TEST_CASE("store.migrator: two runners at once apply each migration once") {
 TEST_CASE("store.migrator: one that fails leaves nothing of itself and the database clean") {
     const Database db(Content::kNothing);
     db.exec("CREATE VIEW outbox_cursor AS SELECT 1 AS consumer");  // In the way of the second migration.
-    auto session = session_on(db);
+    auto session = connect(db);
     store::Migrator migrator(session);
     db.exec("CREATE FUNCTION ftl_touch(kind text, id text, event text) RETURNS int LANGUAGE sql AS 'SELECT 1'");
     CHECK_THROWS_AS(static_cast<void>(migrator.up()), Failure);
@@ -119,7 +114,7 @@ TEST_CASE("store.migrator: one that fails leaves nothing of itself and the datab
 
 TEST_CASE("store.migrator: a dirty or newer database is refused with the remedy") {
     const Database db(Content::kNothing);
-    auto session = session_on(db);
+    auto session = connect(db);
     store::Migrator migrator(session);
     migrator.up();
     const auto refusal = [&] {

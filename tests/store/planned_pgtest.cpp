@@ -9,18 +9,13 @@
 #include <pqxx/transaction>
 
 #include "support/pg.hpp"
+#include "support/session.hpp"
 
 using namespace ftlfeed;
 using ftl::test::Content;
 using ftl::test::Database;
 
 namespace {
-
-store::ConnectionSettings settings_for(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    return settings;
-}
 
 /// Statements that `session` has prepared, whatever their text.
 int prepared_in(store::Session& session) {
@@ -43,14 +38,14 @@ int doubled(store::Session& session, int number) {
 
 TEST_CASE("store.planned: a statement is prepared once in a session and keeps its own values") {
     const Database db(Content::kNothing);
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     for (int number = 0; number < 10; ++number) CHECK(doubled(session, number) == 2 * number);
     CHECK(prepared_in(session) == 1);
 }
 
 TEST_CASE("store.planned: a statement outlives the transaction that failed after it") {
     const Database db(Content::kNothing);
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     CHECK_THROWS_AS(session.write([](pqxx::transaction_base& tx) {
         store::exec_planned(tx, "SELECT 2 * $1::integer", 1);
         tx.exec("SELECT 1 / 0");
@@ -62,7 +57,7 @@ TEST_CASE("store.planned: a statement outlives the transaction that failed after
 
 TEST_CASE("store.planned: a statement that cannot be parsed fails each time and stops no other") {
     const Database db(Content::kNothing);
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     const auto broken = [&] {
         session.read([](pqxx::transaction_base& tx) { store::exec_planned(tx, "SELEKT $1::integer", 1); });
     };
@@ -73,8 +68,8 @@ TEST_CASE("store.planned: a statement that cannot be parsed fails each time and 
 
 TEST_CASE("store.planned: a unit of work inside another's uses its own session's statements") {
     const Database db(Content::kNothing);
-    store::Session outer(settings_for(db));
-    store::Session inner(settings_for(db));
+    auto outer = connect(db);
+    auto inner = connect(db);
     outer.read([&](pqxx::transaction_base& tx) {
         CHECK(doubled(inner, 3) == 6);
         CHECK(store::exec_planned(tx, "SELECT 3 * $1::integer", 3)[0][0].as<int>() == 9);
@@ -93,7 +88,7 @@ TEST_CASE("store.planned: in a transaction of the user's own nothing is kept") {
 
 TEST_CASE("store.planned: a session keeps 500 statements at most and runs the others all the same") {
     const Database db(Content::kNothing);
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     session.read([](pqxx::transaction_base& tx) {
         for (int i = 0; i < 510; ++i) {
             const auto sql = "SELECT $1::integer + " + std::to_string(i);
@@ -105,7 +100,7 @@ TEST_CASE("store.planned: a session keeps 500 statements at most and runs the ot
 
 TEST_CASE("store.planned: a plan goes on to hold when the tables under it change") {
     const Database db(Content::kNothing);
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     db.exec("CREATE TABLE score (goals integer); INSERT INTO score VALUES (3)");
     const auto goals = [&] {
         std::string text;

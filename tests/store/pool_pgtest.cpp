@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "support/pg.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 using namespace ftlfeed;
@@ -19,13 +20,6 @@ using ftl::test::Database;
 using std::chrono::milliseconds;
 
 namespace {
-
-store::ConnectionSettings settings_for(const Database& db) {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    settings.application = "pool";
-    return settings;
-}
 
 void terminate_all(const Database& db) {
     db.exec(
@@ -42,7 +36,7 @@ void terminate_all(const Database& db) {
 
 TEST_CASE("store.pool: nothing is opened before it is wanted and an idle session is used again") {
     const Database db(Content::kNothing);
-    store::Pool pool(settings_for(db), 2);
+    store::Pool pool(settings_of(db, "pool"), 2);
     CHECK(
         db.value(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'pool'") ==
@@ -53,7 +47,7 @@ TEST_CASE("store.pool: nothing is opened before it is wanted and an idle session
 
 TEST_CASE("store.pool: one too many waits for its limit and no longer than until a place is free") {
     const Database db(Content::kNothing);
-    store::Pool pool(settings_for(db), 1);
+    store::Pool pool(settings_of(db, "pool"), 1);
     std::optional<store::Pool::Loan> loan(pool.borrow());
     CHECK_THROWS_AS(static_cast<void>(pool.borrow(milliseconds(20))), Failure);
     std::atomic<bool> got_one{false};
@@ -68,7 +62,7 @@ TEST_CASE("store.pool: one too many waits for its limit and no longer than until
 
 TEST_CASE("store.pool: broken sessions are thrown away whether they were on loan or idle") {
     const Database db(Content::kNothing);
-    store::Pool pool(settings_for(db), 3);
+    store::Pool pool(settings_of(db, "pool"), 3);
     {
         const auto a = pool.borrow();
         const auto b = pool.borrow();
@@ -88,9 +82,6 @@ TEST_CASE("store.pool: broken sessions are thrown away whether they were on loan
 }
 
 TEST_CASE("store.pool: a connection that fails gives its place back") {
-    const Database db(Content::kNothing);
-    auto settings = settings_for(db);
-    settings.uri = "postgresql://me@127.0.0.1:1/feed";
-    store::Pool pool(settings, 1);
+    store::Pool pool(ftl::test::settings_of("postgresql://me@127.0.0.1:1/feed"), 1);
     for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(static_cast<void>(pool.borrow(milliseconds(10))), Failure);
 }

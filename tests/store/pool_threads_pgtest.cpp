@@ -8,14 +8,13 @@
 #include <vector>
 
 #include "support/pg.hpp"
+#include "support/session.hpp"
 
 using namespace ftlfeed;
 
 TEST_CASE("store.pool: eight threads on three sessions never hold one together") {
     const ftl::test::Database db(ftl::test::Content::kNothing);
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    store::Pool pool(settings, 3);
+    store::Pool pool(settings_of(db), 3);
     std::atomic<int> holders{0};
     std::atomic<int> most{0};
     {

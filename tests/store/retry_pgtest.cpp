@@ -10,6 +10,7 @@
 
 #include "support/pg.hpp"
 #include "support/relay.hpp"
+#include "support/session.hpp"
 
 using namespace ftlfeed;
 using core::Failure;
@@ -18,12 +19,6 @@ using ftl::test::Database;
 using ftl::test::Relay;
 
 namespace {
-
-store::ConnectionSettings settings_for(const std::string& uri) {
-    store::ConnectionSettings settings;
-    settings.uri = uri;
-    return settings;
-}
 
 /// Moves a price once: the ledger's unique key makes a repetition a no-op.
 void move_price(pqxx::transaction_base& tx) {
@@ -44,7 +39,7 @@ TEST_CASE("store.retry: two units of work that met in a deadlock are both done w
     std::barrier both_hold_one(2);
     std::atomic<int> tries{0};
     const auto add_in_order = [&](int first, int second) {
-        store::Session session(settings_for(db.uri()));
+        auto session = connect(db);
         int mine = 0;
         session.write_retrying([&](pqxx::transaction_base& tx) {
             ++tries;
@@ -64,7 +59,7 @@ TEST_CASE("store.retry: two units of work that met in a deadlock are both done w
 
 TEST_CASE("store.retry: 40001 is tried five times and what else fails is tried once") {
     const Database db(Content::kNothing);
-    store::Session session(settings_for(db.uri()));
+    auto session = connect(db);
     const auto tries_of = [&](const std::string& sqlstate) {
         int tries = 0;
         CHECK_THROWS_AS(session.write_retrying([&](pqxx::transaction_base& tx) {
@@ -86,7 +81,7 @@ TEST_CASE("E27: a commit whose answer is lost is in doubt and doing it again mov
         const Database db(Content::kNothing);
         make_price_tables(db);
         Relay relay(ftl::test::port_of(db.uri()));
-        const auto settings = settings_for(ftl::test::with_port(db.uri(), relay.port()));
+        const auto settings = ftl::test::settings_of(ftl::test::with_port(db.uri(), relay.port()));
         int calls = 0;
         {
             store::Session session(settings);
@@ -115,7 +110,7 @@ TEST_CASE("E27: a commit whose answer is lost is in doubt and doing it again mov
 TEST_CASE("store.session: a lost answer leaves reading open but not in doubt and a plain statement in doubt") {
     const Database db(Content::kNothing);
     Relay relay(ftl::test::port_of(db.uri()));
-    const auto settings = settings_for(ftl::test::with_port(db.uri(), relay.port()));
+    const auto settings = ftl::test::settings_of(ftl::test::with_port(db.uri(), relay.port()));
     store::Session reader(settings);
     store::Session plain(settings);
     relay.cut_at("COMMIT", Relay::Cut::kAfter);

@@ -13,24 +13,19 @@
 #include <stdexcept>
 
 #include "support/pg.hpp"
+#include "support/session.hpp"
 #include "support/temp_folder.hpp"
 #include "support/wait.hpp"
 
 using namespace ftlfeed;
 using core::Failure;
+using ftl::test::connect;
 using ftl::test::Content;
 using ftl::test::Database;
 using ftl::test::wait_until;
 using std::chrono::milliseconds;
 
 namespace {
-
-store::ConnectionSettings settings_for(const Database& db, const std::string& application = "ftl-test") {
-    store::ConnectionSettings settings;
-    settings.uri = db.uri();
-    settings.application = application;
-    return settings;
-}
 
 /// The Failure that `call` throws.
 template <typename Call>
@@ -66,7 +61,7 @@ bool contains(const std::string& text, const std::string& part) { return text.fi
 TEST_CASE("store.session: after its backend was terminated it is of no use and never on a new pid") {
     const Database db(Content::kNothing);
     for (const bool plain : {false, true}) {
-        store::Session session(settings_for(db, "doomed"));
+        store::Session session(settings_of(db, "doomed"));
         session.without_transaction([](pqxx::transaction_base& tx) { tx.exec("SELECT pg_advisory_lock(7)"); });
         const int pid = session.backend_pid();
         terminate_backend(db, pid);
@@ -118,7 +113,7 @@ TEST_CASE("store.session: canary - libpqxx 6 by itself comes back on a new pid w
 TEST_CASE("E29: a unit of work whose connection drops is gone whole and none of its statements is committed alone") {
     const Database db(Content::kNothing);
     db.exec("CREATE TABLE t (n int)");
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     const auto failure = failure_of([&] {
         session.write([&](pqxx::transaction_base& tx) {
             tx.exec("INSERT INTO t VALUES (1)");
@@ -134,7 +129,7 @@ TEST_CASE("E29: a unit of work whose connection drops is gone whole and none of 
 
 TEST_CASE("store.session: a server process that is stopped holds a call no longer than the limit") {
     const Database db(Content::kNothing);
-    auto settings = settings_for(db);
+    auto settings = settings_of(db);
     settings.work_limit = milliseconds(300);
     settings.statement_timeout = milliseconds(100);  // Of no help: it is the stopped process that would look at it.
     store::Session session(settings);
@@ -161,11 +156,11 @@ TEST_CASE("store.session: canary - libpqxx by itself cuts a parameter at its NUL
 TEST_CASE("store.session: the answers of Postgres become failures that answer questions") {
     const Database db(Content::kNothing);
     db.exec("CREATE TABLE t (n int PRIMARY KEY); INSERT INTO t VALUES (1)");
-    auto settings = settings_for(db);
+    auto settings = settings_of(db);
     settings.statement_timeout = milliseconds(50);
     settings.lock_timeout = milliseconds(20);
     store::Session session(settings);
-    store::Session other(settings_for(db));
+    auto other = connect(db);
     const auto by = [&](const std::string& sql) { return failure_of([&] { run(session, sql); }); };
 
     const auto twice = by("INSERT INTO t VALUES (1)");
@@ -185,7 +180,7 @@ TEST_CASE("store.session: the answers of Postgres become failures that answer qu
 
 TEST_CASE("store.session: a transaction left idle is ended by the server and the session with it") {
     const Database db(Content::kNothing);
-    auto settings = settings_for(db);
+    auto settings = settings_of(db);
     settings.idle_in_transaction_timeout = milliseconds(50);
     store::Session session(settings);
     const auto failure = failure_of([&] {
@@ -202,7 +197,7 @@ TEST_CASE("store.session: a transaction left idle is ended by the server and the
 TEST_CASE("store.session: an exception of the work rolls back and passes through") {
     const Database db(Content::kNothing);
     db.exec("CREATE TABLE t (n int)");
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     CHECK_THROWS_AS(session.write([](pqxx::transaction_base& tx) {
         tx.exec("INSERT INTO t VALUES (1)");
         throw std::out_of_range("mine");
@@ -215,7 +210,7 @@ TEST_CASE("store.session: an exception of the work rolls back and passes through
 TEST_CASE("store.session: reading cannot write and a snapshot stays the one it was") {
     const Database db(Content::kNothing);
     db.exec("CREATE TABLE t (n int)");
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     const auto refused = failure_of([&] { value(session, "INSERT INTO t VALUES (1) RETURNING n"); });
     CHECK(refused.kind() == Failure::Kind::kPermanent);
     CHECK_FALSE(session.is_broken());
@@ -235,7 +230,7 @@ TEST_CASE("store.session: every session has our limits and speaks UTC whatever t
     const Database db(Content::kNothing);
     db.exec("ALTER DATABASE " + db.name() + " SET timezone = 'Asia/Tokyo'");
     db.exec("ALTER DATABASE " + db.name() + " SET bytea_output = 'escape'");
-    store::Session session(settings_for(db, "ftl-test/limits"));
+    store::Session session(settings_of(db, "ftl-test/limits"));
     CHECK(value(session, "SHOW timezone") == "UTC");
     CHECK(value(session, "SHOW bytea_output") == "hex");
     CHECK(value(session, "SHOW statement_timeout") == "30s");
@@ -247,7 +242,7 @@ TEST_CASE("store.session: every session has our limits and speaks UTC whatever t
 
 TEST_CASE("store.session: a text of several statements runs whole") {
     const Database db(Content::kNothing);
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     session.write([](pqxx::transaction_base& tx) {
         store::execute_script(tx, "CREATE TABLE a (n int); CREATE TABLE b (n int);\nINSERT INTO a VALUES (1)");
     });
@@ -256,7 +251,7 @@ TEST_CASE("store.session: a text of several statements runs whole") {
 
 TEST_CASE("store.session: locks of the session go when it is told to unlock all") {
     const Database db(Content::kNothing);
-    store::Session session(settings_for(db));
+    auto session = connect(db);
     session.without_transaction(
         [](pqxx::transaction_base& tx) { tx.exec("SELECT pg_advisory_lock(7), pg_advisory_lock(8)"); });
     const auto locks = [&] {
@@ -280,7 +275,7 @@ TEST_CASE("store.session: notices and warnings print nothing") {
     std::FILE* file = std::fopen((folder / "log").c_str(), "a");
     dup2(fileno(file), STDERR_FILENO);
     {
-        store::Session session(settings_for(db));
+        auto session = connect(db);
         run(session, "CREATE TABLE t (n int)");
         run(session, "CREATE TABLE IF NOT EXISTS t (n int); DO $$BEGIN RAISE WARNING 'hear me'; END$$");
         try {
@@ -299,8 +294,7 @@ TEST_CASE("store.session: notices and warnings print nothing") {
 }
 
 TEST_CASE("store.session: a server that is not there is unavailable and the password stays secret") {
-    store::ConnectionSettings settings;
-    settings.uri = "postgresql://me@127.0.0.1:1/feed";
+    auto settings = ftl::test::settings_of("postgresql://me@127.0.0.1:1/feed");
     settings.password = core::Secret("hunter2");
     const auto failure = failure_of([&] { const store::Session session(settings); });
     CHECK(failure.kind() == Failure::Kind::kUnavailable);
@@ -310,8 +304,6 @@ TEST_CASE("store.session: a server that is not there is unavailable and the pass
 
 TEST_CASE("store.session: a database that is not there says its name") {
     const Database db(Content::kNothing);
-    auto settings = settings_for(db);
-    settings.uri = db.uri() + "_gone";
-    const auto failure = failure_of([&] { const store::Session session(settings); });
+    const auto failure = failure_of([&] { const auto session = connect(db.uri() + "_gone"); });
     CHECK(contains(failure.what(), db.name() + "_gone"));
 }

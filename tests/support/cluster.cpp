@@ -17,6 +17,7 @@
 #include "support/free_port.hpp"
 #include "support/paths.hpp"
 #include "support/process.hpp"
+#include "support/session.hpp"
 #include "support/wait.hpp"
 
 namespace ftl::test {
@@ -113,9 +114,7 @@ std::string Cluster::uri(const std::string& database) const { return uri_prefix_
 
 std::string Cluster::make_database(const std::string& name) const {
     query(uri(), "CREATE DATABASE " + name);
-    ftlfeed::store::ConnectionSettings settings;
-    settings.uri = uri(name);
-    ftlfeed::store::Session session(settings);
+    auto session = connect(uri(name));
     ftlfeed::store::Migrator(session).up();
     return uri(name);
 }

@@ -11,7 +11,8 @@
 #include <stdexcept>
 
 #include <ftlfeed/store/migrator.hpp>
-#include <ftlfeed/store/session.hpp>
+
+#include "support/session.hpp"
 
 namespace ftl::test {
 
@@ -49,9 +50,7 @@ bool has_database(pqxx::connection& server, const std::string& name) {
 }
 
 void migrate(const std::string& uri) {
-    ftlfeed::store::ConnectionSettings settings;
-    settings.uri = uri;
-    ftlfeed::store::Session session(settings);
+    auto session = connect(uri);
     ftlfeed::store::Migrator(session).up();
 }
 
