@@ -26,8 +26,7 @@ std::string open_alerts(const World& world) {
 
 TEST_CASE("build.audit: a change that nobody touched raises missing touch and is built") {
     const World world;
-    world.define_live();
-    world.settle();
+    world.build_live();
     auto session = world.session();
     build::Auditor auditor(session, world.resolvers());
     CHECK(auditor.audit_next(kAtOnce).result == AuditResult::kProven);
@@ -46,8 +45,7 @@ TEST_CASE("build.audit: a change that nobody touched raises missing touch and is
 
 TEST_CASE("build.audit: a touch on its way is no missing touch wherever it is") {
     const World world;
-    world.define_live();
-    world.settle();
+    world.build_live();
     auto session = world.session();
     build::Auditor auditor(session, world.resolvers());
     world.set("r1", "g", 2);  // In the outbox, read by nobody yet.
@@ -89,8 +87,7 @@ TEST_CASE("build.audit: each file is looked at once an interval and one that is 
     CHECK(first.doc_key != second.doc_key);
     CHECK(auditor.audit_next(kHour).result == AuditResult::kNothingDue);
 
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 2);
     AuditResult meanwhile = AuditResult::kNothingDue;
     world.build([&](build::BuildStep step, const std::string& doc_key) {
         if (step != build::BuildStep::kSnapshot) return;

@@ -22,18 +22,12 @@ using build::BuildStep;
 
 TEST_CASE("build.write: a busy file commits each of five builds while it is touched") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 100);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 100);
     for (int round = 1; round <= 5; ++round) {
         // The reader marks the file again while the build is under way: in one REPEATABLE READ transaction with the
         // resolver's snapshot the write would be refused each time.
-        const auto outcome = world.build(at(BuildStep::kSnapshot, [&] {
-            world.set("r1", "g", 100 + round);
-            world.read_outbox();
-        }));
+        const auto outcome = world.build(at(BuildStep::kSnapshot, [&] { world.set_and_read("r1", "g", 100 + round); }));
         CHECK(outcome.result == BuildResult::kChanged);
         CHECK(world.body("wc/live") == "{ \"r1\" : " + std::to_string(100 + round - 1) + " }");
         CHECK(world.dirty() == std::vector<std::string>{"wc/live"});
@@ -43,18 +37,14 @@ TEST_CASE("build.write: a busy file commits each of five builds while it is touc
 
 TEST_CASE("build.lock: two builders never build one file at once") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 2);
     auto other = world.session();
     build::Builder second(other, world.resolvers());
     BuildResult meanwhile = BuildResult::kFailed;
     std::size_t busy = 0;
     world.build(at(BuildStep::kSnapshot, [&] {
-        world.set("r1", "g", 3);  // So that the file is due for the other one as well.
-        world.read_outbox();
+        world.set_and_read("r1", "g", 3);  // So that the file is due for the other one as well.
         meanwhile = second.build_next().result;
         busy = second.busy_files();
     }));
@@ -70,8 +60,7 @@ TEST_CASE("build.lock: another file is built while one is busy") {
     world.define("other", "SELECT json_build_object('v', max(v)) AS body, '{rec:r1}'::text[] AS deps FROM rec");
     world.read_outbox();
     world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 2);
     auto session = world.session();
     build::Builder second(session, world.resolvers());
     std::string held;
@@ -101,8 +90,7 @@ TEST_CASE("build.lock: no session keeps an advisory lock after a build however i
     }
     CHECK(has_failed);
     // An exception that is none of ours passes through, and takes no lock with it.
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 2);
     build::Builder throwing(session, world.resolvers(), {}, at(BuildStep::kSnapshot, [] { throw std::bad_alloc(); }));
     CHECK_THROWS_AS(throwing.build_next(), std::bad_alloc);
     CHECK(advisory_locks(world) == 0);
@@ -114,32 +102,26 @@ TEST_CASE("build.lock: no session keeps an advisory lock after a build however i
 
 TEST_CASE("build.claim: it is committed before the snapshot and spares what the snapshot cannot see from trimming") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.exec("INSERT INTO rec VALUES ('r2', 'g', 1)");
-    world.touch("rec", "r1");
-    world.read_outbox();
+    world.build_live();
+    world.join_live("r2", 1);
     auto trimming = world.session();
-    world.build(at(BuildStep::kWritten, [&] {
-        world.set("r2", "g", 2);
-        world.read_outbox();
+    const auto left_by_trim = [&] {
         // The cursor moves past the touch, and beyond.
         world.exec("SELECT pg_current_xact_id()");
         world.exec("UPDATE outbox_cursor SET moved_at = moved_at - interval '1 hour'");
         world.read_outbox();
         outbox::trim(trimming);
-        CHECK(world.value("SELECT count(*) FROM outbox WHERE record_id = 'r2'") == "1");
+        return world.value("SELECT count(*) FROM outbox WHERE record_id = 'r2'");
+    };
+    world.build(at(BuildStep::kWritten, [&] {
+        world.set_and_read("r2", "g", 2);
+        CHECK(left_by_trim() == "1");
     }));
     CHECK(world.dirty() == std::vector<std::string>{"wc/live"});
     world.settle();
     CHECK(world.body("wc/live") == R"({ "r1" : 1, "r2" : 2 })");
     // The claim has ended: now it may go.
-    world.exec("SELECT pg_current_xact_id()");
-    world.exec("UPDATE outbox_cursor SET moved_at = moved_at - interval '1 hour'");
-    world.read_outbox();
-    outbox::trim(trimming);
-    CHECK(world.value("SELECT count(*) FROM outbox WHERE record_id = 'r2'") == "0");
+    CHECK(left_by_trim() == "0");
 }
 
 TEST_CASE("build.claim: it is a lower bound of the snapshot that the build takes") {
@@ -153,8 +135,7 @@ TEST_CASE("build.claim: it is a lower bound of the snapshot that the build takes
     REQUIRE(!claimed.empty());
     world.set("r1", "g", 2);
     world.settle();
-    world.set("r1", "g", 3);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 3);
     std::string bound;
     world.build(at(BuildStep::kSnapshot, [&] {
         bound = world.value("SELECT claim_xmin <= pg_snapshot_xmin(pg_current_snapshot()) FROM feed_dirty");
@@ -164,11 +145,8 @@ TEST_CASE("build.claim: it is a lower bound of the snapshot that the build takes
 
 TEST_CASE("build.claim: a dead builder's claim is replaced by the next one") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 2);
     CHECK(build_in_child(world, BuildStep::kClaimed).signal == SIGKILL);
     const auto dead = world.value("SELECT claimed_by FROM feed_dirty");
     CHECK(dead != "NULL");
@@ -180,11 +158,8 @@ TEST_CASE("build.claim: a dead builder's claim is replaced by the next one") {
 
 TEST_CASE("build.claim: a file whose builders keep dying waits longer each time") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 2);
     std::string before;
     for (int death = 1; death <= 5; ++death) {
         before = world.value("SELECT clock_timestamp()");
@@ -207,8 +182,7 @@ TEST_CASE("build.epoch: a version that is written while the epoch moves ends wit
     world.build(at(BuildStep::kResolved, [&] { (void)store::force_epoch(mover); }));
     world.settle();
     CHECK(world.value("SELECT epoch = (SELECT epoch FROM cluster_epoch) FROM feed_document") == "t");
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 2);
     world.build(at(BuildStep::kWritten, [&] {
         // The mover must wait for the version's commit, and then stamps it.
         auto waiting = world.database().connect();
@@ -221,8 +195,7 @@ TEST_CASE("build.epoch: a version that is written while the epoch moves ends wit
 
 TEST_CASE("build.version: history keeps every version and the document the newest") {
     const World world;
-    world.define_live();
-    world.settle();
+    world.build_live();
     for (int v = 2; v <= 4; ++v) {
         world.set("r1", "g", v);
         world.settle();

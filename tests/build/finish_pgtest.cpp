@@ -17,19 +17,12 @@ using build::BuildStep;
 
 TEST_CASE("build.finish: a touch that was read before the new dependency rows were there keeps the file dirty") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
+    world.build_live();
     REQUIRE(world.body("wc/live") == R"({ "r1" : 1 })");
 
-    world.exec("INSERT INTO rec VALUES ('r2', 'g', 1)");  // r2 becomes a member; r1's touch tells the file.
-    world.touch("rec", "r1");
-    world.read_outbox();
+    world.join_live("r2", 1);
     // The snapshot has r2 = 1. Before the build commits, r2 changes, and the reader finds no dependency row for it.
-    const auto first = world.build(at(BuildStep::kWritten, [&] {
-        world.set("r2", "g", 2);
-        world.read_outbox();
-    }));
+    const auto first = world.build(at(BuildStep::kWritten, [&] { world.set_and_read("r2", "g", 2); }));
     CHECK(first.result == BuildResult::kChanged);
     CHECK(world.body("wc/live") == R"({ "r1" : 1, "r2" : 1 })");
     CHECK(world.dirty() == std::vector<std::string>{"wc/live"});
@@ -42,12 +35,8 @@ TEST_CASE("build.finish: a touch that was read before the new dependency rows we
 
 TEST_CASE("build.finish: killed right after the commit it has lost no touch") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.exec("INSERT INTO rec VALUES ('r2', 'g', 1)");
-    world.touch("rec", "r1");
-    world.read_outbox();
+    world.build_live();
+    world.join_live("r2", 1);
 
     CHECK(build_in_child(world, BuildStep::kCommitted).signal == SIGKILL);
     CHECK(world.body("wc/live") == R"({ "r1" : 1, "r2" : 1 })");
@@ -61,16 +50,11 @@ TEST_CASE("build.finish: killed right after the commit it has lost no touch") {
 
 TEST_CASE("build.finish: a touch that is read while a killed build had not committed is built by the next one") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.exec("INSERT INTO rec VALUES ('r2', 'g', 1)");
-    world.touch("rec", "r1");
-    world.read_outbox();
+    world.build_live();
+    world.join_live("r2", 1);
     for (const auto step : {BuildStep::kClaimed, BuildStep::kSnapshot, BuildStep::kResolved, BuildStep::kWritten}) {
         CHECK(build_in_child(world, step).signal == SIGKILL);
-        world.set("r2", "g", static_cast<int>(step) + 2);
-        world.read_outbox();
+        world.set_and_read("r2", "g", static_cast<int>(step) + 2);
         CHECK(world.body("wc/live") == R"({ "r1" : 1 })");
         world.make_due();
     }
@@ -81,11 +65,8 @@ TEST_CASE("build.finish: a touch that is read while a killed build had not commi
 
 TEST_CASE("build.finish: the mark goes last so that a kill after it leaves nothing to do") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 7);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 7);
     CHECK(build_in_child(world, kAfterTheMark).signal == SIGKILL);
     CHECK(world.body("wc/live") == R"({ "r1" : 7 })");
     CHECK(world.dirty().empty());
@@ -93,16 +74,10 @@ TEST_CASE("build.finish: the mark goes last so that a kill after it leaves nothi
 
 TEST_CASE("build.finish: a touch between the snapshot and the commit is not taken for built") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 2);
     // Known record, reader ahead of the build's end: the generation moves.
-    const auto outcome = world.build(at(BuildStep::kResolved, [&] {
-        world.set("r1", "g", 3);
-        world.read_outbox();
-    }));
+    const auto outcome = world.build(at(BuildStep::kResolved, [&] { world.set_and_read("r1", "g", 3); }));
     CHECK(outcome.result == BuildResult::kChanged);
     CHECK(world.body("wc/live") == R"({ "r1" : 2 })");
     CHECK(world.dirty() == std::vector<std::string>{"wc/live"});
@@ -112,11 +87,8 @@ TEST_CASE("build.finish: a touch between the snapshot and the commit is not take
 
 TEST_CASE("build.finish: a touch that nobody has read yet keeps the file dirty as well") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 2);
     world.build(at(BuildStep::kResolved, [&] { world.set("r1", "g", 3); }));
     CHECK(world.dirty() == std::vector<std::string>{"wc/live"});
     // The build of the kept mark has seen it; the reader's mark afterwards costs one build without effect.
@@ -127,11 +99,8 @@ TEST_CASE("build.finish: a touch that nobody has read yet keeps the file dirty a
 
 TEST_CASE("build.finish: a touch by a transaction that was open at the snapshot counts as unseen") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 2);
     auto late = world.database().connect();
     pqxx::work open(late);
     open.exec("UPDATE rec SET v = 9 WHERE id = 'r1'");
@@ -149,13 +118,9 @@ TEST_CASE("build.finish: a touch by a transaction that was open at the snapshot 
 
 TEST_CASE("build.unchanged: equal content still replaces the dependency rows") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
+    world.build_live();
     // m2 joins without showing: v is not above 0.
-    world.exec("INSERT INTO rec VALUES ('m2', 'g', 0)");
-    world.touch("rec", "r1");
-    world.read_outbox();
+    world.join_live("m2", 0);
     CHECK(world.build().result == BuildResult::kUnchanged);
     CHECK(world.versions("wc/live") == 1);
     CHECK(world.value("SELECT count(*) FROM feed_dependency WHERE record_id = 'm2'") == "1");
@@ -176,9 +141,7 @@ TEST_CASE("build.unchanged: equal content still replaces the dependency rows") {
 
 TEST_CASE("build.unchanged: a touch without effect makes no version and draws no seq and moves no stamp") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
+    world.build_live();
     const auto stamps = "SELECT seq || ' ' || changed_at || ' ' || last_modified FROM feed_document";
     const auto before = world.value(stamps);
     const auto seq = world.value("SELECT last_value FROM version_seq");

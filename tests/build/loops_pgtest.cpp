@@ -70,8 +70,7 @@ void end_sessions(const World& world, const std::string& application) {
 
 TEST_CASE("build.loops: a commit becomes a version by its notification alone") {
     const World world;
-    world.define_live();
-    world.settle();
+    world.build_live();
     const Loops loops(world, 1, kNoPoll);
     for (int v = 2; v <= 6; ++v) {
         world.set("r1", "g", v);
@@ -108,8 +107,7 @@ TEST_CASE("build.loops: several builders share the files") {
 
 TEST_CASE("build.loops: sessions that the server ends are made anew and nothing is lost") {
     const World world;
-    world.define_live();
-    world.settle();
+    world.build_live();
     const Loops loops(world, 2, std::chrono::milliseconds(100));
     for (int v = 2; v <= 5; ++v) {
         end_sessions(world, Loops::kApplication);

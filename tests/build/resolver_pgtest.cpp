@@ -258,8 +258,7 @@ TEST_CASE("build.check: a definition that gives other bytes each time is refused
 
 TEST_CASE("build.check: a definition is told what is wrong with it and stores nothing") {
     const World world;
-    world.define_live();
-    world.settle();
+    world.build_live();
     CHECK(says(refusal(world, definition("SELECT nonsense")), "nonsense"));
     CHECK(says(refusal(world, definition(std::string("SELECT '{'") + kDeps)), "no JSON"));
     CHECK(says(refusal(world, definition(std::string("SELECT '1'") + kDeps, "SELECT 'Not a key'")), "Not a key"));

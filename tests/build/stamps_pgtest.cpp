@@ -22,17 +22,20 @@ std::string changed_at(const World& world) {
     return world.value("SELECT changed_at FROM feed_document WHERE doc_key = 'wc/live'");
 }
 
+/// From here on the file `wc/live` has the ids in capitals.
+void edit_definition(const World& world) {
+    world.exec(
+        "UPDATE feed_definition SET body_sql = replace(body_sql, 'id, v', 'upper(id), v') WHERE feed_type = 'live'");
+}
+
 }  // namespace
 
 TEST_CASE("build.changed_at: it is the newest touch that led to the change and never now") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
+    world.build_live();
     world.set("r1", "g", 2);
     world.exec("SELECT pg_sleep(0.01)");
-    world.set("r1", "g", 3);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 3);
     world.exec("SELECT pg_sleep(0.01)");  // The build comes later than the touch.
     world.build();
     CHECK(changed_at(world) == newest_touch(world, "r1"));
@@ -40,56 +43,35 @@ TEST_CASE("build.changed_at: it is the newest touch that led to the change and n
 
 TEST_CASE("build.changed_at: a touch that the build saw before the reader marked it counts") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 2);
     world.set("r1", "g", 3);
     world.build();  // Has seen 3; the reader has not.
     CHECK(world.body("wc/live") == R"({ "r1" : 3 })");
     CHECK(changed_at(world) == newest_touch(world, "r1"));
     // Nor does it depend on where the reader is when the version is written.
-    world.set("r1", "g", 4);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 4);
     world.set("r1", "g", 5);
-    world.build([&](BuildStep step, const std::string&) {
-        if (step == BuildStep::kResolved) world.read_outbox();
-    });
+    world.build(at(BuildStep::kResolved, [&] { world.read_outbox(); }));
     CHECK(world.body("wc/live") == R"({ "r1" : 5 })");
     CHECK(changed_at(world) == newest_touch(world, "r1"));
 }
 
 TEST_CASE("build.changed_at: a touch after the snapshot does not count") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.build_live();
+    world.set_and_read("r1", "g", 2);
     const auto seen = newest_touch(world, "r1");
-    world.build([&](BuildStep step, const std::string&) {
-        if (step != BuildStep::kResolved) return;
-        world.set("r1", "g", 3);
-        world.read_outbox();
-    });
+    world.build(at(BuildStep::kResolved, [&] { world.set_and_read("r1", "g", 3); }));
     CHECK(world.body("wc/live") == R"({ "r1" : 2 })");
     CHECK(changed_at(world) == seen);
 }
 
 TEST_CASE("build.changed_at: a touch that was read before its dependency row was there becomes the stamp") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.exec("INSERT INTO rec VALUES ('r2', 'g', 1)");
-    world.touch("rec", "r1");
-    world.read_outbox();
-    world.build([&](BuildStep step, const std::string&) {
-        if (step != BuildStep::kWritten) return;
-        world.set("r2", "g", 2);
-        world.read_outbox();
-    });
+    world.build_live();
+    world.join_live("r2", 1);
+    world.build(at(BuildStep::kWritten, [&] { world.set_and_read("r2", "g", 2); }));
     world.build();
     CHECK(world.body("wc/live") == R"({ "r1" : 1, "r2" : 2 })");
     CHECK(changed_at(world) == newest_touch(world, "r2"));
@@ -98,9 +80,7 @@ TEST_CASE("build.changed_at: a touch that was read before its dependency row was
 TEST_CASE(
     "build.changed_at: a late committer's older touch does not set it back and Last-Modified grows in whole seconds") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
+    world.build_live();
     auto late = world.database().connect();
     pqxx::work first(late);
     first.exec("UPDATE rec SET v = v WHERE id = 'none'");
@@ -130,11 +110,8 @@ TEST_CASE(
 
 TEST_CASE("build.changed_at: an edit of the definition is a touch") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.exec(
-        "UPDATE feed_definition SET body_sql = replace(body_sql, 'id, v', 'upper(id), v') WHERE feed_type = 'live'");
+    world.build_live();
+    edit_definition(world);
     const auto edited = newest_touch(world, "live");
     world.settle();
     CHECK(world.body("wc/live") == R"({ "R1" : 1 })");
@@ -143,17 +120,9 @@ TEST_CASE("build.changed_at: an edit of the definition is a touch") {
 
 TEST_CASE("build.changed_at: an edit of the definition during a build is not lost") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
-    world.build([&](BuildStep step, const std::string&) {
-        if (step != BuildStep::kSnapshot) return;
-        world.exec(
-            "UPDATE feed_definition SET body_sql = replace(body_sql, 'id, v', 'upper(id), v') WHERE feed_type = "
-            "'live'");
-    });
+    world.build_live();
+    world.set_and_read("r1", "g", 2);
+    world.build(at(BuildStep::kSnapshot, [&] { edit_definition(world); }));
     CHECK(world.body("wc/live") == R"({ "r1" : 2 })");
     world.settle();
     CHECK(world.body("wc/live") == R"({ "R1" : 2 })");
@@ -198,8 +167,7 @@ TEST_CASE("build.debounce: the claim keeps to it") {
     world.settle();
     world.make_due();
     world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 2);
     CHECK(world.build().result == BuildResult::kNothingDue);
     auto session = world.session();
     build::Builder builder(session, world.resolvers());
@@ -215,33 +183,24 @@ TEST_CASE("build.debounce: the claim keeps to it") {
     CHECK(world.build().result == BuildResult::kChanged);
     CHECK(!builder.next_due_in().has_value());
     // Never quiet, but waiting for half an hour.
-    world.set("r1", "g", 3);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 3);
     world.exec("UPDATE feed_dirty SET first_touch = first_touch - interval '1801 s'");
     CHECK(world.build().result == BuildResult::kChanged);
 }
 
 TEST_CASE("build.debounce: a file that was touched during its build waits from there on") {
     const World world;
-    world.define_live();
-    world.read_outbox();
-    world.settle();
+    world.build_live();
     world.exec("UPDATE feed_definition SET quiet_ms = 600000, quiet_ms_max = 1800000");
     world.read_outbox();
     world.exec(
         "UPDATE feed_dirty SET last_touch = last_touch - interval '2 h', first_touch = first_touch - interval '2 h'");
     world.settle();
-    world.set("r1", "g", 2);
-    world.read_outbox();
+    world.set_and_read("r1", "g", 2);
     world.exec(
         "UPDATE feed_dirty SET last_touch = last_touch - interval '2 h', first_touch = first_touch - interval '3 h'");
-    CHECK(world
-              .build([&](BuildStep step, const std::string&) {
-                  if (step != BuildStep::kResolved) return;
-                  world.set("r1", "g", 3);
-                  world.read_outbox();
-              })
-              .result == BuildResult::kChanged);
+    const auto outcome = world.build(at(BuildStep::kResolved, [&] { world.set_and_read("r1", "g", 3); }));
+    CHECK(outcome.result == BuildResult::kChanged);
     REQUIRE(world.dirty() == std::vector<std::string>{"wc/live"});
     // What was built is no longer waiting: the first touch of three hours ago is over.
     CHECK(world.value("SELECT first_touch = last_touch AND first_touch > clock_timestamp() - interval '1 min'"

@@ -68,6 +68,12 @@ void World::define_live() const {
     define("live", kLive);
 }
 
+void World::build_live() const {
+    define_live();
+    read_outbox();
+    settle();
+}
+
 void World::define(const std::string& feed_type, const std::string& body_sql, const std::string& keys_sql) const {
     exec("INSERT INTO feed_definition (feed_type, body_sql, keys_sql, quiet_ms, quiet_ms_max) VALUES (" +
          quoted(feed_type) + ", " + quoted(body_sql) + ", " + or_null(keys_sql) + ", 0, 0)");
@@ -77,6 +83,17 @@ void World::set(const std::string& id, const std::string& group, int value) cons
     exec("INSERT INTO rec VALUES (" + quoted(id) + ", " + quoted(group) + ", " + std::to_string(value) +
          ") ON CONFLICT (id) DO UPDATE SET grp = excluded.grp, v = excluded.v; SELECT ftl_touch('rec', " + quoted(id) +
          ")");
+}
+
+void World::set_and_read(const std::string& id, const std::string& group, int value) const {
+    set(id, group, value);
+    read_outbox();
+}
+
+void World::join_live(const std::string& id, int value) const {
+    exec("INSERT INTO rec VALUES (" + quoted(id) + ", 'g', " + std::to_string(value) + ")");
+    touch("rec", "r1");
+    read_outbox();
 }
 
 void World::touch(const std::string& kind, const std::string& id) const {

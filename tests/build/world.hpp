@@ -30,10 +30,17 @@ public:
 
     /// The file `wc/live`: the records of group `g` as `{"r1":1}`, with each of them as a dependency. Not debounced.
     void define_live() const;
+    /// define_live(), and its first version built.
+    void build_live() const;
     /// A definition whose files are not debounced. `keys_sql` empty: one file.
     void define(const std::string& feed_type, const std::string& body_sql, const std::string& keys_sql = "") const;
     /// Sets a record and touches it, in one transaction.
     void set(const std::string& id, const std::string& group, int value) const;
+    /// set(), and its touch is read: the files that depend on the record are dirty.
+    void set_and_read(const std::string& id, const std::string& group, int value) const;
+    /// A record joins the file `wc/live`, which learns of it by a touch of `r1` that is read: it has not been touched
+    /// itself, and no dependency names it.
+    void join_live(const std::string& id, int value) const;
     void touch(const std::string& kind, const std::string& id) const;
 
     /// What the reader does: marks until it has caught up. Returns the rows read.

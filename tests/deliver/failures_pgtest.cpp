@@ -200,11 +200,7 @@ TEST_CASE("deliver: nearing the cap of threads raises an alert and work waits fo
     Gate gate;
     auto settings = quick_settings();
     settings.threads_max = 2;
-    const RunningDispatcher dispatcher(world, settings, [&](const DestinationSettings& destination) {
-        return std::make_unique<HookedTransport>(
-            std::make_unique<DirectoryTransport>(destination.folder, destination.id, core::Clock::real()),
-            HookedTransport::Hooks{[&] { gate.wait(); }, [] {}, [] {}});
-    });
+    const RunningDispatcher dispatcher(world, settings, hooked_directories({.before_put = [&] { gate.wait(); }}));
     world.publish("wc/calendar", "body");
     REQUIRE(wait_until([&] { return gate.waiting() == 2; }));
     CHECK(wait_until([&] { return open_alerts(world, "deliver.threads") == 1; }));
@@ -217,11 +213,8 @@ TEST_CASE("deliver: a destination that is switched off during a send publishes n
     const DeliverWorld world;
     world.add_destination("main");
     Gate gate;
-    const RunningDispatcher dispatcher(world, quick_settings(), [&](const DestinationSettings& destination) {
-        return std::make_unique<HookedTransport>(
-            std::make_unique<DirectoryTransport>(destination.folder, destination.id, core::Clock::real()),
-            HookedTransport::Hooks{[] {}, [&] { gate.wait(); }, [] {}});
-    });
+    const RunningDispatcher dispatcher(world, quick_settings(),
+                                       hooked_directories({.before_publish = [&] { gate.wait(); }}));
     world.publish("wc/calendar", "body");
     REQUIRE(wait_until([&] { return gate.waiting() == 1; }));
     world.db.exec("UPDATE delivery_assignment SET is_on = false, off_reason = 'stop', off_by = 'ops', off_at = now()");
@@ -236,11 +229,7 @@ TEST_CASE("deliver: a stop lets the send under way finish and gives the lease ba
     const DeliverWorld world;
     world.add_destination("main");
     Gate gate;
-    RunningDispatcher dispatcher(world, quick_settings(), [&](const DestinationSettings& destination) {
-        return std::make_unique<HookedTransport>(
-            std::make_unique<DirectoryTransport>(destination.folder, destination.id, core::Clock::real()),
-            HookedTransport::Hooks{[&] { gate.wait(); }, [] {}, [] {}});
-    });
+    RunningDispatcher dispatcher(world, quick_settings(), hooked_directories({.before_put = [&] { gate.wait(); }}));
     world.publish("wc/calendar", "body");
     REQUIRE(wait_until([&] { return gate.waiting() == 1; }));
     std::jthread stopper([&] { dispatcher.stop(); });

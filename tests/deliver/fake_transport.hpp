@@ -2,9 +2,12 @@
 
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <utility>
 
+#include <ftlfeed/deliver/directory_transport.hpp>
+#include <ftlfeed/deliver/dispatcher.hpp>
 #include <ftlfeed/deliver/transport.hpp>
 
 namespace ftl::test {
@@ -81,6 +84,16 @@ private:
     std::unique_ptr<ftlfeed::deliver::Transport> real_;
     Hooks hooks_;
 };
+
+/// Every destination's directory, with these hooks.
+inline ftlfeed::deliver::TransportFactory hooked_directories(HookedTransport::Hooks hooks) {
+    using namespace ftlfeed;
+    return [hooks = std::move(hooks)](const deliver::DestinationSettings& destination) {
+        return std::make_unique<HookedTransport>(
+            std::make_unique<deliver::DirectoryTransport>(destination.folder, destination.id, core::Clock::real()),
+            hooks);
+    };
+}
 
 /// A receiver that accepts the connection and never answers, as a blocking transport sees it.
 class HangingTransport final : public ftlfeed::deliver::Transport {

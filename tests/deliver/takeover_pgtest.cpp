@@ -1,5 +1,4 @@
 #include <ftlfeed/core/failure.hpp>
-#include <ftlfeed/deliver/directory_transport.hpp>
 #include <ftlfeed/deliver/transport.hpp>
 
 #include <ctime>
@@ -15,16 +14,27 @@ namespace core = ftlfeed::core;
 
 namespace {
 
-/// A worker that died while it sent `seq`: owner, lease and `sending` are as it left them.
-void leave_sending(const DeliverWorld& world, std::int64_t id, const std::string& doc_key, std::int64_t seq) {
+/// A worker that died while it sent `body` as `wc/calendar`: owner, lease and `sending` are as it left them. What the
+/// receiver has of it is up to the test.
+void leave_sending(const DeliverWorld& world, std::int64_t id, const std::string& body) {
+    const auto seq = world.publish("wc/calendar", body);
     const auto text = std::to_string(id);
     world.db.exec("INSERT INTO lease (name, holder) VALUES ('deliver:dead', 'dead:1:x') ON CONFLICT DO NOTHING");
     world.db.exec("INSERT INTO delivery_owner (assignment_id, worker, fence) VALUES (" + text + ", 'dead', 1)");
     world.db.exec(
         "INSERT INTO delivery_state (assignment_id, doc_key, sending_epoch, sending_seq, sending_render, "
-        "sending_since, sending_by, sending_target, sending_path) SELECT a.id, '" +
-        doc_key + "', 1000, " + std::to_string(seq) + ", 1, now(), 'dead:1:x', 'directory|||' || a.folder, '" +
-        doc_key + ".json' FROM delivery_assignment a WHERE a.id = " + text);
+        "sending_since, sending_by, sending_target, sending_path) SELECT a.id, 'wc/calendar', 1000, " +
+        std::to_string(seq) +
+        ", 1, now(), 'dead:1:x', 'directory|||' || a.folder, 'wc/calendar.json' FROM delivery_assignment a"
+        " WHERE a.id = " +
+        text);
+}
+
+DeliverSettings with_lease_of(milliseconds ttl, const std::string& worker = "main") {
+    auto settings = quick_settings();
+    settings.lease_ttl = ttl;
+    settings.worker = worker;
+    return settings;
 }
 
 /// What read_facts() and the rest need: a settings value as the table gives it.
@@ -38,13 +48,10 @@ DestinationSettings settings_of(const DeliverWorld& world, std::int64_t id) {
 TEST_CASE("deliver: E11 a version that a dead sender had published is proven by looking and not sent again") {
     const DeliverWorld world;
     const auto id = world.add_destination("main");
-    const auto seq = world.publish("wc/calendar", "published by the dead");
+    leave_sending(world, id, "published by the dead");
     write_file(world.folder("main") / "wc/calendar.json", "published by the dead");
     const auto before = std::filesystem::last_write_time(world.folder("main") / "wc/calendar.json");
-    leave_sending(world, id, "wc/calendar", seq);
-    auto settings = quick_settings();
-    settings.lease_ttl = 500ms;
-    const RunningDispatcher dispatcher(world, settings);
+    const RunningDispatcher dispatcher(world, with_lease_of(500ms));
     REQUIRE(wait_until([&] { return world.owed() == 0; }));
     CHECK(std::filesystem::last_write_time(world.folder("main") / "wc/calendar.json") == before);
     CHECK(world.proofs() == 1);
@@ -54,12 +61,9 @@ TEST_CASE("deliver: E11 a version that a dead sender had published is proven by 
 TEST_CASE("deliver: C19 an undone rename of equal size is not taken for done") {
     const DeliverWorld world;
     const auto id = world.add_destination("main");
-    const auto seq = world.publish("wc/calendar", R"({"home":2})");
+    leave_sending(world, id, R"({"home":2})");
     write_file(world.folder("main") / "wc/calendar.json", R"({"home":1})");
-    leave_sending(world, id, "wc/calendar", seq);
-    auto settings = quick_settings();
-    settings.lease_ttl = 500ms;
-    const RunningDispatcher dispatcher(world, settings);
+    const RunningDispatcher dispatcher(world, with_lease_of(500ms));
     CHECK(holds(world.folder("main") / "wc/calendar.json", R"({"home":2})"));
     REQUIRE(wait_until([&] { return world.owed() == 0; }));
     CHECK(world.proofs() == 1);
@@ -68,13 +72,10 @@ TEST_CASE("deliver: C19 an undone rename of equal size is not taken for done") {
 TEST_CASE("deliver: a published version is proven though a newer one is owed already") {
     const DeliverWorld world;
     const auto id = world.add_destination("main");
-    const auto seq = world.publish("wc/calendar", "old");
+    leave_sending(world, id, "old");
     write_file(world.folder("main") / "wc/calendar.json", "old");
-    leave_sending(world, id, "wc/calendar", seq);
     world.publish("wc/calendar", "new");
-    auto settings = quick_settings();
-    settings.lease_ttl = 500ms;
-    const RunningDispatcher dispatcher(world, settings);
+    const RunningDispatcher dispatcher(world, with_lease_of(500ms));
     CHECK(holds(world.folder("main") / "wc/calendar.json", "new"));
     REQUIRE(wait_until([&] { return world.owed() == 0; }));
     // Two renames were seen by the receiver: two proofs.
@@ -85,12 +86,9 @@ TEST_CASE("deliver: C13 a new owner looks again and sends again when the dead on
     const DeliverWorld world;
     // The second look comes after the whole limit: 1.5 s here.
     const auto id = world.add_destination("main", ", connect_ms, bytes_ms, reply_ms", ", 500, 500, 500");
-    const auto old_seq = world.publish("wc/calendar", "old");
-    leave_sending(world, id, "wc/calendar", old_seq);
+    leave_sending(world, id, "old");
     world.publish("wc/calendar", "new");
-    auto settings = quick_settings();
-    settings.lease_ttl = 500ms;
-    const RunningDispatcher dispatcher(world, settings);
+    const RunningDispatcher dispatcher(world, with_lease_of(500ms));
     REQUIRE(holds(world.folder("main") / "wc/calendar.json", "new"));
     REQUIRE(wait_until([&] { return world.proofs() == 1; }));
     write_file(world.folder("main") / "wc/calendar.json", "old");  // TCP delivered it late.
@@ -106,15 +104,10 @@ TEST_CASE("deliver: a live worker's destinations are not taken and its row does 
     const DeliverWorld world;
     world.add_destination("main");
     world.publish("wc/calendar", "one");
-    auto first = quick_settings();
-    first.worker = "first";
-    first.lease_ttl = 1000ms;
-    auto second = first;
-    second.worker = "second";
-    const RunningDispatcher a(world, first);
+    const RunningDispatcher a(world, with_lease_of(1000ms, "first"));
     REQUIRE(wait_until([&] { return world.proofs() == 1; }));
     const auto row = world.db.value("SELECT worker || since || xmin FROM delivery_owner");
-    const RunningDispatcher b(world, second);
+    const RunningDispatcher b(world, with_lease_of(1000ms, "second"));
     REQUIRE(wait_until([&] { return b.status().is_ready; }));
     const auto start = std::chrono::steady_clock::now();
     REQUIRE(wait_until([&] { return std::chrono::steady_clock::now() - start > 2500ms; }));
@@ -125,14 +118,9 @@ TEST_CASE("deliver: a live worker's destinations are not taken and its row does 
 TEST_CASE("deliver: a worker that went away in order is replaced at once") {
     const DeliverWorld world;
     world.add_destination("main");
-    auto first = quick_settings();
-    first.worker = "first";
-    first.lease_ttl = 60s;
-    auto second = first;
-    second.worker = "second";
-    RunningDispatcher a(world, first);
+    RunningDispatcher a(world, with_lease_of(60s, "first"));
     REQUIRE(wait_until([&] { return a.status().destinations == 1; }));
-    const RunningDispatcher b(world, second);
+    const RunningDispatcher b(world, with_lease_of(60s, "second"));
     REQUIRE(wait_until([&] { return b.status().is_ready; }));
     a.stop();
     REQUIRE(wait_until([&] { return b.status().destinations == 1; }));
@@ -145,11 +133,8 @@ TEST_CASE("deliver: a send whose destination moved to another owner publishes no
     const DeliverWorld world;
     world.add_destination("main");
     Gate gate;
-    const RunningDispatcher dispatcher(world, quick_settings(), [&](const DestinationSettings& destination) {
-        return std::make_unique<HookedTransport>(
-            std::make_unique<DirectoryTransport>(destination.folder, destination.id, core::Clock::real()),
-            HookedTransport::Hooks{[] {}, [&] { gate.wait(); }, [] {}});
-    });
+    const RunningDispatcher dispatcher(world, quick_settings(),
+                                       hooked_directories({.before_publish = [&] { gate.wait(); }}));
     world.publish("wc/calendar", "by a zombie");
     REQUIRE(wait_until([&] { return gate.waiting() == 1; }));
     world.db.exec("INSERT INTO lease (name, holder) VALUES ('deliver:other', 'other:1:x')");
@@ -164,13 +149,8 @@ TEST_CASE("deliver: a send that outlives its lease publishes nothing") {
     const DeliverWorld world;
     const auto id = std::to_string(world.add_destination("main"));
     Gate gate;
-    auto settings = quick_settings();
-    settings.lease_ttl = 600ms;
-    const RunningDispatcher dispatcher(world, settings, [&](const DestinationSettings& destination) {
-        return std::make_unique<HookedTransport>(
-            std::make_unique<DirectoryTransport>(destination.folder, destination.id, core::Clock::real()),
-            HookedTransport::Hooks{[] {}, [&] { gate.wait(); }, [] {}});
-    });
+    const RunningDispatcher dispatcher(world, with_lease_of(600ms),
+                                       hooked_directories({.before_publish = [&] { gate.wait(); }}));
     world.publish("wc/calendar", "late");
     REQUIRE(wait_until([&] { return gate.waiting() == 1; }));
     // Another process took the lease over: it was unmoved for the TTL as far as that one saw.
@@ -202,8 +182,7 @@ TEST_CASE("deliver: without its lease a worker claims nothing") {
 TEST_CASE("deliver: a lease that cannot be renewed stops sends and costs no busy loop") {
     const DeliverWorld world;
     world.add_destination("main");
-    auto settings = quick_settings();
-    settings.lease_ttl = 600ms;
+    auto settings = with_lease_of(600ms);
     settings.poll_interval = 200ms;
     settings.look_interval = 200ms;
     const RunningDispatcher dispatcher(world, settings);
@@ -228,19 +207,15 @@ TEST_CASE("deliver: a proof that could not be written is settled by looking and 
     const DeliverWorld world;
     world.add_destination("main");
     std::atomic<int> puts{0};
-    const RunningDispatcher dispatcher(world, quick_settings(), [&](const DestinationSettings& destination) {
-        return std::make_unique<HookedTransport>(
-            std::make_unique<DirectoryTransport>(destination.folder, destination.id, core::Clock::real()),
-            HookedTransport::Hooks{[] {}, [] {},
-                                   [&] {
-                                       ++puts;
-                                       // Between the rename and the proof every session of the senders breaks.
-                                       world.db.exec(
-                                           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
-                                           "WHERE application_name LIKE '% sender' AND datname = current_database()");
-                                       world.db.exec("ALTER TABLE delivery_attempt RENAME TO delivery_attempt_away");
-                                   }});
-    });
+    const RunningDispatcher dispatcher(
+        world, quick_settings(), hooked_directories({.after_put = [&] {
+            ++puts;
+            // Between the rename and the proof every session of the senders breaks.
+            world.db.exec(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                "WHERE application_name LIKE '% sender' AND datname = current_database()");
+            world.db.exec("ALTER TABLE delivery_attempt RENAME TO delivery_attempt_away");
+        }}));
     world.publish("wc/calendar", "body");
     REQUIRE(holds(world.folder("main") / "wc/calendar.json", "body"));
     REQUIRE(wait_until([&] { return world.db.value("SELECT to_regclass('delivery_attempt') IS NULL") == "t"; }));
