@@ -3,8 +3,6 @@
 
 #include <doctest/doctest.h>
 
-#include <thread>
-
 #include "history.hpp"
 #include "outbox/sql.hpp"
 #include "readers.hpp"
@@ -53,14 +51,7 @@ TEST_CASE("outbox.canary: a reader whose own transaction passes for finished los
     options.consumer = "wrong";
     options.and_then_sql = "SELECT ftl_touch('test', 'own')";
     const auto reader = make_reader(Method::kOwnFinished, options);
-    std::jthread others([&](const std::stop_token& stop) {
-        auto connection = db.connect();
-        while (!stop.stop_requested()) {
-            pqxx::work tx(connection);
-            tx.exec("SELECT pg_current_xact_id()");
-            tx.commit();
-        }
-    });
+    const auto others = passing_transactions(db.uri());
     commit_each(db.uri(), {"first"});
     // Each page adds a row: the right reader never comes to an end here.
     CHECK(wait_until([&] { return reader->read_page() == 0; }));

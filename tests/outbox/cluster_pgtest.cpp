@@ -20,13 +20,6 @@ using ftlfeed::core::Failure;
 
 namespace {
 
-std::unique_ptr<AnyReader> reader_of(const std::string& uri) {
-    ReaderOptions options;
-    options.uri = uri;
-    options.consumer = "snapshot";
-    return make_reader(Method::kSnapshot, options);
-}
-
 bool has_caught_up(const std::string& primary, const std::string& standby) {
     const auto written = run_sql(primary, "SELECT pg_current_wal_lsn()");
     return wait_until([&] { return run_sql(standby, "SELECT pg_last_wal_replay_lsn() >= '" + written + "'") == "t"; });
@@ -56,7 +49,7 @@ TEST_CASE("outbox.cluster: after a fail-over that lost commits the reader goes o
     Cluster primary;
     const auto uri = primary.make_database("feeds");
     make_sink(uri);
-    auto reader = reader_of(uri);
+    auto reader = snapshot_reader(uri);
     commit_each(uri, {"A", "B"});
     drain(*reader);
     const auto epoch = std::stoll(run_sql(uri, "SELECT epoch FROM cluster_epoch"));
@@ -77,7 +70,7 @@ TEST_CASE("outbox.cluster: after a fail-over that lost commits the reader goes o
     // The new primary hands the same transaction ids out again.
     for (int i = 0; i < 5; ++i) commit_each(standby_uri, {"N" + std::to_string(i)});
     CHECK(run_sql(standby_uri, "SELECT min(txid) <= '" + lost + "' FROM outbox WHERE record_id LIKE 'N%'") == "t");
-    drain(*reader_of(standby_uri));
+    drain(*snapshot_reader(standby_uri));
     const auto verdict = judge(standby_uri, "snapshot");
     CHECK(verdict.rows == 8);
     CHECK_MESSAGE(verdict.is_exact(), verdict);

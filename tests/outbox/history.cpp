@@ -2,6 +2,7 @@
 
 #include <pqxx/nontransaction>
 #include <pqxx/result>
+#include <utility>
 
 namespace ftl::test::outbox {
 
@@ -82,6 +83,17 @@ void commit_each(const std::string& uri, const std::vector<std::string>& ids) {
         tx.exec_params("SELECT ftl_touch('test', $1)", id);
         tx.commit();
     }
+}
+
+std::jthread passing_transactions(std::string uri) {
+    return std::jthread([uri = std::move(uri)](const std::stop_token& stop) {
+        pqxx::connection connection(uri);
+        while (!stop.stop_requested()) {
+            pqxx::work tx(connection);
+            tx.exec("SELECT pg_current_xact_id()");
+            tx.commit();
+        }
+    });
 }
 
 }  // namespace ftl::test::outbox

@@ -6,6 +6,7 @@
 #include <pqxx/connection>
 #include <pqxx/transaction>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace ftl::test::outbox {
@@ -52,6 +53,9 @@ private:
 
 /// Touches each id in a transaction of its own.
 void commit_each(const std::string& uri, const std::vector<std::string>& ids);
+
+/// Somebody else's transactions: each takes an id and ends, one after the other, until the thread is stopped.
+[[nodiscard]] std::jthread passing_transactions(std::string uri);
 
 /// Runs one statement outside a transaction, and returns its first value as text.
 std::string run_sql(const std::string& uri, const std::string& sql);

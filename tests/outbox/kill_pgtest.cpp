@@ -37,20 +37,13 @@ void commit_ten(const std::string& uri) {
 }
 
 Verdict read_to_the_end(const std::string& uri) {
-    ReaderOptions options;
-    options.uri = uri;
-    options.consumer = "snapshot";
-    options.page_rows_max = 4;
-    drain(*make_reader(Method::kSnapshot, options));
+    drain(*snapshot_reader(uri, 4));
     return judge(uri, "snapshot");
 }
 
 void start_reading(const std::string& uri) {
     make_sink(uri);
-    ReaderOptions options;
-    options.uri = uri;
-    options.consumer = "snapshot";
-    (void)make_reader(Method::kSnapshot, options);
+    (void)snapshot_reader(uri);
 }
 
 }  // namespace
@@ -74,13 +67,7 @@ TEST_CASE("outbox.kill: Postgres stopped at once in mid-page and mid-window lose
     Writer late(uri);
     late.touch("lost with its transaction");
     commit_ten(uri);
-    {
-        ReaderOptions options;
-        options.uri = uri;
-        options.consumer = "snapshot";
-        options.page_rows_max = 3;
-        CHECK(make_reader(Method::kSnapshot, options)->read_page() == 3);  // The window stays open.
-    }
+    CHECK(snapshot_reader(uri, 3)->read_page() == 3);  // The window stays open.
     const TempFolder folder;
     auto reader = holding_reader(uri, folder / "log", "3");
     cluster.stop_immediately();

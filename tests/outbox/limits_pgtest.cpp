@@ -168,10 +168,7 @@ TEST_CASE("outbox.reader: a poll costs a few pages of the index however long the
 TEST_CASE("outbox.reader: a reader that was stopped in mid-page loses the cursor within its limit") {
     const Database db;
     make_sink(db.uri());
-    ReaderOptions options;
-    options.uri = db.uri();
-    options.consumer = "snapshot";
-    const auto next = make_reader(Method::kSnapshot, options);
+    const auto next = snapshot_reader(db.uri());
     commit_each(db.uri(), {"A", "B"});
     const TempFolder folder;
     ProcessOptions process_options;

@@ -114,10 +114,8 @@ TEST_CASE("outbox.read_loop: the poll finds what was committed without a notific
     Running running(db, milliseconds(20));
     running.start();
     REQUIRE(listens(db));
-    const PreparedGuard guard(db.uri(), unique_gid());
-    Writer quiet(db.uri());
-    quiet.run("SET LOCAL ftl.notify = off").touch("P").prepare(guard.gid());
-    db.exec("COMMIT PREPARED '" + guard.gid() + "'");
+    const PreparedTouch quiet(db.uri(), "P");
+    quiet.commit();
     CHECK(running.has_read(1));
 }
 

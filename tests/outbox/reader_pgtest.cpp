@@ -29,11 +29,7 @@ namespace {
 
 std::unique_ptr<AnyReader> reader_of(const Database& db, std::size_t page_rows_max = 100) {
     make_sink(db.uri());
-    ReaderOptions options;
-    options.uri = db.uri();
-    options.consumer = "snapshot";
-    options.page_rows_max = page_rows_max;
-    return make_reader(Method::kSnapshot, options);
+    return snapshot_reader(db.uri(), page_rows_max);
 }
 
 Ids all_delivered(const Database& db) { return delivered(db.uri(), "snapshot"); }
@@ -188,14 +184,7 @@ TEST_CASE("outbox.reader: rows that a page's own transaction adds are delivered 
         "SELECT ftl_touch('test', 'own') WHERE (SELECT count(*) FROM outbox WHERE record_kind = 'test') < 60";
     const auto reader = make_reader(Method::kSnapshot, options);
     // Somebody else's transactions end between the reader's lock and its snapshot.
-    std::jthread others([&](const std::stop_token& stop) {
-        auto connection = db.connect();
-        while (!stop.stop_requested()) {
-            pqxx::work tx(connection);
-            tx.exec("SELECT pg_current_xact_id()");
-            tx.commit();
-        }
-    });
+    const auto others = passing_transactions(db.uri());
     commit_each(db.uri(), {"first"});
     drain(*reader);
     const auto verdict = judge(db.uri(), "snapshot");

@@ -241,6 +241,14 @@ std::unique_ptr<AnyReader> make_reader(Method method, const ReaderOptions& optio
     throw std::logic_error("a method without a reader");
 }
 
+std::unique_ptr<AnyReader> snapshot_reader(const std::string& uri, std::size_t page_rows_max) {
+    ReaderOptions options;
+    options.uri = uri;
+    options.consumer = "snapshot";
+    options.page_rows_max = page_rows_max;
+    return make_reader(Method::kSnapshot, options);
+}
+
 std::size_t drain(AnyReader& reader) {
     std::size_t total = 0;
     for (std::size_t rows = reader.read_page(); rows > 0; rows = reader.read_page()) total += rows;

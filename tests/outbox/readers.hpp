@@ -41,6 +41,9 @@ public:
 /// Registers the consumer when it is new, and connects.
 [[nodiscard]] std::unique_ptr<AnyReader> make_reader(Method method, const ReaderOptions& options);
 
+/// The right reader, as the consumer `snapshot`.
+[[nodiscard]] std::unique_ptr<AnyReader> snapshot_reader(const std::string& uri, std::size_t page_rows_max = 100);
+
 /// Reads until nothing is left.
 std::size_t drain(AnyReader& reader);
 

@@ -76,12 +76,10 @@ Verdict hundred_savepoints(const std::string& uri, Method method) {
 
 Verdict prepared_transaction(const std::string& uri, Method method) {
     Stage stage(uri, method);
-    const PreparedGuard guard(uri, unique_gid());
-    Writer p(uri);
-    p.run("SET LOCAL ftl.notify = off").touch("P").prepare(guard.gid());
+    const PreparedTouch prepared(uri, "P");
     commit_each(uri, {"B"});
     drain(*stage.reader);
-    run_sql(uri, "COMMIT PREPARED '" + guard.gid() + "'");
+    prepared.commit();
     return stage.end();
 }
 
@@ -178,5 +176,14 @@ std::string unique_gid() {
     static const unsigned kSalt = std::random_device{}();
     return "g_" + std::to_string(getpid()) + "_" + std::to_string(kSalt) + "_" + std::to_string(++count);
 }
+
+PreparedTouch::PreparedTouch(std::string uri, const std::string& id)
+    : uri_(std::move(uri)), guard_(uri_, unique_gid()) {
+    Writer writer(uri_);
+    // Postgres refuses PREPARE TRANSACTION after NOTIFY.
+    writer.run("SET LOCAL ftl.notify = off").touch(id).prepare(gid());
+}
+
+void PreparedTouch::commit() const { run_sql(uri_, "COMMIT PREPARED '" + gid() + "'"); }
 
 }  // namespace ftl::test::outbox

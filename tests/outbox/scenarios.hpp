@@ -54,4 +54,17 @@ private:
 /// A name for a prepared transaction: they are shared by the whole server.
 [[nodiscard]] std::string unique_gid();
 
+/// A prepared transaction that has touched the record `test:ID`. Rolled back at the end of the scope, unless it was
+/// committed.
+class PreparedTouch {
+public:
+    PreparedTouch(std::string uri, const std::string& id);
+    [[nodiscard]] const std::string& gid() const { return guard_.gid(); }
+    void commit() const;
+
+private:
+    std::string uri_;
+    PreparedGuard guard_;
+};
+
 }  // namespace ftl::test::outbox

@@ -86,9 +86,7 @@ TEST_CASE("outbox.status: a cursor of another cluster is told apart") {
 TEST_CASE("outbox.status: old open and prepared transactions are named with the way to end them") {
     const Database db;
     auto session = connect(db);
-    const PreparedGuard guard(db.uri(), unique_gid());
-    Writer prepared(db.uri());
-    prepared.run("SET LOCAL ftl.notify = off").touch("P").prepare(guard.gid());
+    const PreparedTouch prepared(db.uri(), "P");
     Writer open(db.uri());
     open.run("SET LOCAL application_name = 'a forgotten session'").touch("A");
     const auto pid = open.value("SELECT pg_backend_pid()");
@@ -96,8 +94,8 @@ TEST_CASE("outbox.status: old open and prepared transactions are named with the 
     CHECK(ours(product::old_transactions(session, std::chrono::hours(1)), db.name()).empty());
     const auto found = ours(product::old_transactions(session, milliseconds(0)), db.name());
     REQUIRE(found.size() == 2);
-    CHECK(found[0].subject == "prepared " + guard.gid());
-    CHECK(found[0].description.find("ROLLBACK PREPARED '" + guard.gid() + "'") != std::string::npos);
+    CHECK(found[0].subject == "prepared " + prepared.gid());
+    CHECK(found[0].description.find("ROLLBACK PREPARED '" + prepared.gid() + "'") != std::string::npos);
     CHECK(found[1].subject.starts_with("open " + pid + " "));
     CHECK(found[1].description.find("a forgotten session") != std::string::npos);
     CHECK(found[1].description.find("pg_terminate_backend(" + pid + ")") != std::string::npos);
@@ -108,10 +106,8 @@ TEST_CASE("outbox.status: an old transaction raises one alert that ends with it 
     const Database db;
     auto session = connect(db);
     product::register_consumer(session, "build");
-    const PreparedGuard guard(db.uri(), unique_gid());
-    Writer prepared(db.uri());
-    prepared.run("SET LOCAL ftl.notify = off").touch("P").prepare(guard.gid());
-    const auto subject = "prepared " + guard.gid();
+    const PreparedTouch prepared(db.uri(), "P");
+    const auto subject = "prepared " + prepared.gid();
     CHECK(product::alert_old_transactions(session, milliseconds(0)) >= 1);
     CHECK(product::alert_old_transactions(session, milliseconds(0)) >= 1);
     CHECK(names(open_subjects(session), subject));
@@ -121,7 +117,7 @@ TEST_CASE("outbox.status: an old transaction raises one alert that ends with it 
     product::Reader reader(session, "build");
     CHECK(reader.read_page([](auto&, auto) {}) == 1);
 
-    db.exec("COMMIT PREPARED '" + guard.gid() + "'");
+    prepared.commit();
     product::alert_old_transactions(session, milliseconds(0));
     CHECK_FALSE(names(open_subjects(session), subject));
     CHECK(db.value("SELECT count(*) FROM alert WHERE subject = '" + subject + "' AND cleared_at IS NOT NULL") == "1");
