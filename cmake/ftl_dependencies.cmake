@@ -2,6 +2,10 @@
 # ftlfeedConfig.cmake.in repeats this list for those who link us: keep the two alike.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libpqxx REQUIRED IMPORTED_TARGET "libpqxx>=6.4")
+# Debian 13 has a libpqxx whose exec_params and exec_prepared still work and are deprecated; Debian 12's has nothing else.
+if(libpqxx_VERSION VERSION_GREATER_EQUAL 7.9)
+  add_compile_options(-Wno-deprecated-declarations)
+endif()
 pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)
 pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)

@@ -36,9 +36,14 @@ constexpr std::size_t kStatementsMax = 500;
 constexpr std::chrono::milliseconds kRetryFirst{10};
 constexpr std::chrono::milliseconds kRetryMax{500};
 
+#if PQXX_VERSION_MAJOR < 7
+using Policy = pqxx::readwrite_policy;
+#else
+using Policy = pqxx::write_policy;
+#endif
 using Write = pqxx::transaction<pqxx::read_committed>;
-using Read = pqxx::transaction<pqxx::read_committed, pqxx::readwrite_policy::read_only>;
-using ReadSnapshot = pqxx::transaction<pqxx::repeatable_read, pqxx::readwrite_policy::read_only>;
+using Read = pqxx::transaction<pqxx::read_committed, Policy::read_only>;
+using ReadSnapshot = pqxx::transaction<pqxx::repeatable_read, Policy::read_only>;
 
 /// A connection that stays the one that it was: it never comes back by itself, with its locks and settings gone.
 std::unique_ptr<pqxx::connection> connect_once(const ConnectionText& text) {
