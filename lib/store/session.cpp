@@ -38,9 +38,23 @@ constexpr std::chrono::milliseconds kRetryMax{500};
 
 #if PQXX_VERSION_MAJOR < 7
 using Policy = pqxx::readwrite_policy;
+
+bool is_of_pqxx(const std::exception& error) { return dynamic_cast<const pqxx::pqxx_exception*>(&error) != nullptr; }
 #else
 using Policy = pqxx::write_policy;
+
+template <typename... Kinds>
+bool is_one_of(const std::exception& error) {
+    return ((dynamic_cast<const Kinds*>(&error) != nullptr) || ...);
+}
+
+/// Version 7 has no common base any more.
+bool is_of_pqxx(const std::exception& error) {
+    return is_one_of<pqxx::failure, pqxx::internal_error, pqxx::usage_error, pqxx::argument_error,
+                     pqxx::conversion_error, pqxx::range_error>(error);
+}
 #endif
+
 using Write = pqxx::transaction<pqxx::read_committed>;
 using Read = pqxx::transaction<pqxx::read_committed, Policy::read_only>;
 using ReadSnapshot = pqxx::transaction<pqxx::repeatable_read, Policy::read_only>;
@@ -155,8 +169,10 @@ public:
             Tx tx(*connection_);
             work(tx);
             tx.commit();
-        } catch (const pqxx::pqxx_exception& error) {
-            throw translated(error.base(), watch.has_fired(), effect);
+        } catch (const std::exception& error) {
+            if (is_of_pqxx(error)) throw translated(error, watch.has_fired(), effect);
+            note_state();
+            throw;
         } catch (...) {
             note_state();
             throw;
