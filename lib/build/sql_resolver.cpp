@@ -56,7 +56,7 @@ std::vector<std::string> enumerate_filters(pqxx::transaction_base& tx, const std
     const auto rows = definition.keys_sql.empty()
                           ? tx.exec_params("SELECT '' FROM public.event WHERE code = $1", store::checked(event))
                           : run_select(tx, "q.filter::text", definition.keys_sql, "q (filter)", event, "");
-    if (rows.size() > limits.keys_max) {
+    if (static_cast<std::size_t>(rows.size()) > limits.keys_max) {
         throw Failure::permanent("keys_sql lists more than " + std::to_string(limits.keys_max) + " files");
     }
     std::vector<std::string> filters;

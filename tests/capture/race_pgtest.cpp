@@ -76,9 +76,12 @@ TEST_CASE("capture.race: many writers of fixtures with the same teams and player
 TEST_CASE("capture.race: a deadlock with somebody else's transaction repeats the fixture whole") {
     Books books;
     books.store(grown(1, 1));
+    // Each looks for a circle once, after its own time: the circle has to be closed before the writer does, and the other
+    // must not look at all.
+    books.database().exec("ALTER DATABASE " + books.database().name() + " SET deadlock_timeout = '3s'");
     auto foreign = books.database().connect();
     pqxx::work other(foreign);
-    other.exec("SELECT * FROM instrument_bump FOR UPDATE");
+    other.exec("SET LOCAL deadlock_timeout = '60s'; SELECT * FROM instrument_bump FOR UPDATE");
     StoreResult result;
     std::jthread writer([&] {
         ftlfeed::store::Session session(books.settings());
@@ -89,7 +92,7 @@ TEST_CASE("capture.race: a deadlock with somebody else's transaction repeats the
                    "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = "
                    "current_database()") == "1";
     }));
-    // Now each waits for the other; the one that waits longer finds the circle and gives way.
+    // Now each waits for the other; the writer finds the circle and gives way.
     other.exec("SELECT * FROM fixture FOR UPDATE");
     other.commit();
     writer.join();

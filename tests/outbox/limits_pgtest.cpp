@@ -161,8 +161,8 @@ TEST_CASE("outbox.reader: a poll costs a few pages of the index however long the
         "(txid, id) > (greatest(pg_snapshot_xmax($1::pg_snapshot), $3::xid8),\n"
         "                          CASE WHEN $3::xid8 >= pg_snapshot_xmax($1::pg_snapshot) THEN $4::bigint ELSE 0 END)",
         "NOT pg_visible_in_snapshot(txid, $1::pg_snapshot) AND (txid, id) > ($3::xid8, $4::bigint)");
-    CHECK(buffers_of(db, two_conditions, types, at_the_end) >
-          40);  // 20 and less are right. How many more, the plan says.
+    // How many more than the 20 that are allowed above depends on the plan.
+    CHECK(buffers_of(db, two_conditions, types, at_the_end) > 25);
 }
 
 TEST_CASE("outbox.reader: a reader that was stopped in mid-page loses the cursor within its limit") {
