@@ -29,7 +29,11 @@ ftlfeed::store::Session& Call::session() {
     if (settings_.common.postgres.uri.empty()) {
         throw UsageError("which Postgres? Set FTL_POSTGRES_URI, --postgres.uri URI, or postgres.uri in --config FILE");
     }
-    if (!session_) session_ = std::make_unique<ftlfeed::store::Session>(settings_.common.postgres);
+    if (!session_) {
+        auto postgres = settings_.common.postgres;
+        if (has_long_work_) postgres.work_limit = std::chrono::hours(24);
+        session_ = std::make_unique<ftlfeed::store::Session>(postgres);
+    }
     return *session_;
 }
 

@@ -53,6 +53,8 @@ public:
 
     /// Connects at the first use. Throws core::Failure at once when Postgres is not there: a person waits.
     ftlfeed::store::Session& session();
+    /// Before the first session(): a migration of a large table may take hours.
+    void allow_long_work() { has_long_work_ = true; }
     [[nodiscard]] const ProgramSettings& settings() const { return settings_; }
     [[nodiscard]] const std::string& who() const { return who_; }
     Report& report() { return report_; }
@@ -63,6 +65,7 @@ public:
 
 private:
     const ProgramSettings& settings_;
+    bool has_long_work_ = false;
     Arguments arguments_;
     std::string who_;
     std::istream& input_;

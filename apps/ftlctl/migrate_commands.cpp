@@ -26,6 +26,7 @@ void report_versions(Call& call, const std::string& table, const std::vector<std
 
 int up(Call& call) {
     // The tables are made by this: only afterwards is there an audit_log to write to.
+    call.allow_long_work();
     const auto applied = Migrator(call.session()).up();
     if (!applied.empty()) {
         audited_outside(call, {"migrate up", "to " + std::to_string(applied.back()), ""}, [] {});
@@ -47,6 +48,7 @@ int down(Call& call) {
     if (!call.flag("yes")) throw UsageError("this drops tables with all they hold; add --yes if you mean it");
     const auto steps = call.number("steps").value_or(1);
     if (steps < 1 || steps > 1'000) throw UsageError("--steps has to be 1 to 1000");
+    call.allow_long_work();
     const auto undone = Migrator(call.session()).down(static_cast<int>(steps));
     call.report().fact("current", Migrator(call.session()).status().current);
     report_versions(call, "undone", undone);

@@ -95,9 +95,8 @@ std::vector<Command> outbox_commands() {
         {{"outbox", "register"},
          {"CONSUMER"},
          "make a cursor that starts now",
-         "Rows are kept until every registered consumer has read them. With the cursor `build` every file is marked "
-         "for a\n"
-         "build, since what was touched before it is not read.\n\n  ftlctl outbox register audit",
+         "Rows are kept until every registered consumer has read them. With the cursor `build` every file is\n"
+         "marked for a build, since what was touched before it is not read.\n\n  ftlctl outbox register audit",
          {},
          register_one},
         {{"outbox", "unregister"},
