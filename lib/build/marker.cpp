@@ -111,26 +111,23 @@ std::size_t mark_files(pqxx::transaction_base& tx, const std::vector<core::FeedK
     std::vector<std::string> doc_keys;
     doc_keys.reserve(keys.size());
     for (const auto& key : keys) doc_keys.push_back(key.doc_key());
-    const auto existing = store::exec_planned(
-        tx,
+    const auto existing = tx.exec_params(
         "SELECT array_agg(doc_key) FROM (SELECT doc_key FROM feed_key WHERE doc_key = ANY($1::text[])"
         " UNION SELECT doc_key FROM feed_document WHERE doc_key = ANY($1::text[])) k",
         store::text_array(doc_keys));
     if (existing[0][0].is_null()) return 0;
-    return store::exec_planned(tx, kMarkFiles, existing[0][0].as<std::string>(), store::checked(reason))
-        .affected_rows();
+    return tx.exec_params(kMarkFiles, existing[0][0].as<std::string>(), store::checked(reason)).affected_rows();
 }
 
 std::size_t mark_event(pqxx::transaction_base& tx, const std::string& event, const std::string& reason) {
-    const auto keys = store::exec_planned(
-        tx,
+    const auto keys = tx.exec_params(
         "SELECT array_agg(doc_key), count(*) FILTER (WHERE is_file) FROM ("
         "SELECT doc_key, true AS is_file FROM feed_key WHERE $1 IN ('', event) UNION ALL "
         "SELECT e.code || '/' || f.feed_type || '/*', false FROM feed_definition f, event e WHERE $1 IN ('', e.code)) "
         "k",
         store::checked(event));
     if (keys[0][0].is_null()) return 0;
-    store::exec_planned(tx, kMarkFiles, keys[0][0].as<std::string>(), store::checked(reason));
+    tx.exec_params(kMarkFiles, keys[0][0].as<std::string>(), store::checked(reason));
     return keys[0][1].as<std::size_t>();
 }
 

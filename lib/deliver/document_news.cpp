@@ -65,8 +65,7 @@ std::vector<OwedSeen> compare_destination(store::Session& session, const Destina
     };
     session.read([&](pqxx::transaction_base& tx) {
         // The oldest change that waits: what was noted, else the first version after the proven one, else the newest.
-        const auto rows = store::exec_planned(
-            tx,
+        const auto rows = tx.exec_params(
             "SELECT d.doc_key, d.epoch, d.seq, " + micros_sql("d.changed_at") + ", " +
                 micros_sql("coalesce(s.waiting_since, (SELECT min(v.changed_at) FROM feed_version v "
                            "WHERE s.sent_seq > 0 AND v.doc_key = d.doc_key "

@@ -113,7 +113,7 @@ void check_cursor(store::Session& session, const std::string& consumer) {
                                       sql::kIsForeign +
                                       " FROM pg_control_system() s LEFT JOIN outbox_cursor c ON c.consumer = $1";
     session.without_transaction([&](pqxx::transaction_base& tx) {
-        const auto row = store::exec_planned(tx, kQuery, consumer)[0];
+        const auto row = tx.exec_params(kQuery, consumer)[0];
         if (row[0].as<bool>()) {
             throw core::Failure::permanent(
                 "outbox: this server is a standby; its snapshots have no list of open transactions and would lose "

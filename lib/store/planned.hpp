@@ -14,9 +14,9 @@ namespace ftlfeed::store {
 
 /// As exec_params, of a statement that each session parses once and Postgres plans once, where one plan fits all values
 /// (plan_cache_mode auto): parsing and planning cost more than running does for the short statements of a hot path.
-/// For texts that come again: a session keeps each that it has seen. A plan made while a table was small is made anew when
-/// autovacuum has analysed it. Its columns have types of
-/// their own (a cast, where a definition's text says them): Postgres refuses a kept plan whose columns have changed.
+/// For texts that come again, since preparing is a round trip of its own: a session keeps each that it has seen. A plan
+/// made while a table was small is made anew when autovacuum has analysed it. Its columns have types of their own (a cast,
+/// where a definition's text says them): Postgres refuses a kept plan whose columns have changed.
 template <typename... Values>
 pqxx::result exec_planned(pqxx::transaction_base& tx, const std::string& sql, Values&&... values) {
     if (const auto* name = planned_name(tx, sql)) return tx.exec_prepared(*name, std::forward<Values>(values)...);

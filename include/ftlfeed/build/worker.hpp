@@ -54,8 +54,8 @@ public:
     BuildLoop(WorkerSettings settings, std::shared_ptr<const ResolverRegistry> resolvers, store::WakeUp& dirty,
               core::Clock& clock = core::Clock::real());
     void on_failure(FailureObserver observer) { failed_ = std::move(observer); }
-    /// Called when a new version is committed, while the build still ends its mark. Others hear of it by NOTIFY; who is in
-    /// this process need not wait for that.
+    /// Called when what a build wrote is committed, mostly a new version, while it still ends its mark. Others hear of it by
+    /// NOTIFY; who is in this process need not wait for that.
     void on_version(std::function<void()> observer) { committed_ = std::move(observer); }
     /// Called after each build that was not kNothingDue.
     void on_built(std::function<void(const BuildOutcome& outcome)> observer) { built_ = std::move(observer); }
