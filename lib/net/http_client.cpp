@@ -3,30 +3,17 @@
 #include <curl/curl.h>
 
 #include <algorithm>
-#include <new>
-#include <string_view>
 #include <utility>
 
 #include <ftlfeed/core/hash.hpp>
+
+#include "net/curl_parts.hpp"
 
 namespace ftlfeed::net {
 
 using core::Failure;
 
 namespace {
-
-struct FreeHandle {
-    void operator()(CURL* it) const { curl_easy_cleanup(it); }
-};
-struct FreeList {
-    void operator()(curl_slist* it) const { curl_slist_free_all(it); }
-};
-using HeaderList = std::unique_ptr<curl_slist, FreeList>;
-
-void start_libcurl() {
-    static const CURLcode kStarted = curl_global_init(CURL_GLOBAL_DEFAULT);
-    if (kStarted != CURLE_OK) throw Failure::permanent("libcurl does not start");
-}
 
 /// The URL without what may be secret: user, password, query.
 std::string shown(const std::string& url) {
@@ -39,88 +26,13 @@ std::string shown(const std::string& url) {
     return text;
 }
 
-void append_header(HeaderList& list, const std::string& line) {
-    if (line.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
-        throw core::InvalidInput("a request header holds a line break");
-    }
-    auto* longer = curl_slist_append(list.get(), line.c_str());
-    if (longer == nullptr) throw std::bad_alloc();
-    static_cast<void>(list.release());
-    list.reset(longer);
-}
-
-std::string lower(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    return out;
-}
-
-std::string_view trimmed(std::string_view text) {
-    const auto begin = text.find_first_not_of(" \t\r\n");
-    if (begin == std::string_view::npos) return {};
-    return text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1);
-}
-
-/// What comes in, kept while a transfer runs.
-struct Incoming {
-    HttpResponse response;
-    std::size_t body_bytes_max = 0;
-    bool is_too_long = false;
-    bool are_headers_whole = false;
-};
-
-// The two callbacks are called from C: nothing may be thrown out of them. Less than the whole size ends the transfer.
-std::size_t take_body(char* bytes, std::size_t /*one*/, std::size_t size, void* context) noexcept {
-    auto& incoming = *static_cast<Incoming*>(context);
-    try {
-        incoming.is_too_long = incoming.response.body.size() + size > incoming.body_bytes_max;
-        if (incoming.is_too_long) return 0;
-        incoming.response.body.append(bytes, size);
-        return size;
-    } catch (const std::exception&) {
-        return 0;  // Out of memory: the transfer ends as a failed write.
-    }
-}
-
-std::size_t take_header(char* bytes, std::size_t /*one*/, std::size_t size, void* context) noexcept {
-    auto& incoming = *static_cast<Incoming*>(context);
-    auto& headers = incoming.response.headers;
-    const std::string_view line(bytes, size);
-    if (line == "\r\n" || line == "\n") incoming.are_headers_whole = true;
-    try {
-        // An answer before the answer (100, 103): only the last one's headers count.
-        if (line.starts_with("HTTP/")) {
-            headers.clear();
-            incoming.are_headers_whole = false;
-        }
-        const auto colon = line.find(':');
-        if (colon != std::string_view::npos) headers[lower(line.substr(0, colon))] = trimmed(line.substr(colon + 1));
-        return size;
-    } catch (const std::exception&) {
-        return 0;
-    }
-}
-
 }  // namespace
 
 class HttpClient::Impl {
 public:
-    explicit Impl(HttpLimits limits) : limits_(limits) {
-        start_libcurl();
-        handle_.reset(curl_easy_init());
-        if (!handle_) throw std::bad_alloc();
-        // Signals and resolver threads are the process's business; a name server that is silent must not hold up its end.
-        set(CURLOPT_NOSIGNAL, 1L);
-        set(CURLOPT_QUICK_EXIT, 1L);
-        set(CURLOPT_PROXY, "");
-        set(CURLOPT_PROTOCOLS_STR, "http,https");
-        set(CURLOPT_FOLLOWLOCATION, 0L);
+    explicit Impl(HttpLimits limits) : limits_(limits), handle_(make_handle()) {
         set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(limits_.connect.count()));
         set(CURLOPT_TIMEOUT_MS, static_cast<long>(limits_.whole.count()));
-        set(CURLOPT_USERAGENT, "ftlfeed/" FTL_VERSION);
-        set(CURLOPT_WRITEFUNCTION, &take_body);
-        set(CURLOPT_HEADERFUNCTION, &take_header);
     }
 
     HttpResponse get(const std::string& url, const std::vector<std::string>& headers) {
@@ -132,8 +44,7 @@ public:
         append_header(list, "Accept-Encoding: gzip");
         set(CURLOPT_URL, url.c_str());
         set(CURLOPT_HTTPHEADER, list.get());
-        set(CURLOPT_WRITEDATA, &incoming);
-        set(CURLOPT_HEADERDATA, &incoming);
+        incoming.receive_from(handle_.get());
         const auto code = curl_easy_perform(handle_.get());
         set(CURLOPT_HTTPHEADER, static_cast<curl_slist*>(nullptr));  // The list goes away now.
         if (incoming.is_too_long) throw too_long(url);
@@ -150,8 +61,7 @@ public:
 private:
     template <typename Value>
     void set(CURLoption option, Value value) {
-        const auto code = curl_easy_setopt(handle_.get(), option, value);
-        if (code != CURLE_OK) throw curl_failure(code, "libcurl option " + std::to_string(option), false);
+        set_option(handle_.get(), option, value);
     }
 
     /// An answer that is no HTTP/1 comes as "unsupported protocol", as does a URL of another scheme.
@@ -162,7 +72,7 @@ private:
 
     [[nodiscard]] Failure too_long(const std::string& url) const {
         return Failure::permanent("GET " + shown(url) + ": the answer is longer than " +
-                                  std::to_string(limits_.body_bytes_max) + " bytes");
+                                  std::to_string(limits_.body_bytes_max) + " bytes, or has endless headers");
     }
 
     void unpack(HttpResponse& response, const std::string& url) const {
@@ -183,7 +93,7 @@ private:
     }
 
     HttpLimits limits_;
-    std::unique_ptr<CURL, FreeHandle> handle_;
+    Handle handle_;
 };
 
 HttpClient::HttpClient(HttpLimits limits) : impl_(std::make_unique<Impl>(limits)) {}
