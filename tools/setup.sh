@@ -7,7 +7,7 @@ set -euo pipefail
 readonly kUsage='usage: tools/setup.sh [run|test|check|bench|browser]...   (default: run)
 
   run      build and run: compiler, libraries, Postgres, Redis, and what the checker needs
-  test     the test framework, and a compiler cache
+  test     the test framework, a compiler cache, git
   check    clang-format-16 and clang-tidy-16 (left out, with a line, where Debian has no 16)
   bench    what bench/run.sh measures with
   browser  Chromium for the tests of web pages'
@@ -40,9 +40,9 @@ packages_of() {
                 libspdlog-dev libssl-dev libtomlplusplus-dev ninja-build pkg-config postgresql prometheus-cpp-dev \
                 python3 python3-psycopg2 python3-redis rapidjson-dev redis-server "$(boost_package)"
             ;;
-        test) echo ccache doctest-dev ;;
+        test) echo ccache doctest-dev git ;;
         check) echo clang-format-16 clang-tidy-16 ;;
-        bench) echo libpq-dev ;;
+        bench) echo git libpq-dev ;;
         browser) echo chromium chromium-driver ;;
         *)
             echo "setup.sh: no group is called '$1'" >&2

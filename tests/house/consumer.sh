@@ -35,7 +35,8 @@ CMAKE
 flags=$(sed -n 's/^FTL_SANITIZE:STRING=address+undefined$/-fsanitize=address,undefined/p; s/^FTL_SANITIZE:STRING=thread$/-fsanitize=thread/p' \
     "$FTL_BINARY_DIR/CMakeCache.txt")
 
-cmake -S "$folder/consumer" -B "$folder/by-cmake" -DCMAKE_PREFIX_PATH="$folder/prefix" -DCMAKE_CXX_FLAGS="$flags"
+# Ninja is what the set-up installs: a bare machine has no make.
+cmake -G Ninja -S "$folder/consumer" -B "$folder/by-cmake" -DCMAKE_PREFIX_PATH="$folder/prefix" -DCMAKE_CXX_FLAGS="$flags"
 cmake --build "$folder/by-cmake"
 "$folder/by-cmake/consumer"
 
