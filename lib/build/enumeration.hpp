@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include <ftlfeed/build/builder.hpp>
+#include <ftlfeed/build/feed_builder.hpp>
 #include <ftlfeed/build/resolver.hpp>
 #include <ftlfeed/store/session.hpp>
 

@@ -1,4 +1,4 @@
-#include <ftlfeed/build/builder.hpp>
+#include <ftlfeed/build/feed_builder.hpp>
 
 #include <algorithm>
 #include <array>
@@ -100,8 +100,8 @@ std::chrono::milliseconds build_retry_delay(int failures, const BuildSettings& s
     return ceiling / 2 + std::chrono::milliseconds(std::llround(static_cast<double>(ceiling.count()) / 2 * jitter));
 }
 
-Builder::Builder(store::Session& session, std::shared_ptr<const ResolverRegistry> resolvers, BuildSettings settings,
-                 BuildObserver observer)
+FeedBuilder::FeedBuilder(store::Session& session, std::shared_ptr<const ResolverRegistry> resolvers,
+                         BuildSettings settings, BuildObserver observer)
     : session_(session),
       resolvers_(std::move(resolvers)),
       settings_(settings),
@@ -110,7 +110,7 @@ Builder::Builder(store::Session& session, std::shared_ptr<const ResolverRegistry
     (void)store::check_epoch(session_);
 }
 
-BuildOutcome Builder::build_next() {
+BuildOutcome FeedBuilder::build_next() {
     busy_.clear();
     LockScope locks(session_);
     // Each round finds one more file that somebody else is building, so this ends.
@@ -132,7 +132,7 @@ BuildOutcome Builder::build_next() {
     return {};
 }
 
-BuildOutcome Builder::run(const Claim& claim) {
+BuildOutcome FeedBuilder::run(const Claim& claim) {
     try {
         std::string snapshot;
         auto outcome = build_claimed(session_, claim, *resolvers_, observer_, snapshot);
@@ -149,7 +149,7 @@ BuildOutcome Builder::run(const Claim& claim) {
     }
 }
 
-BuildOutcome Builder::record_failure(const Claim& claim, const std::string& error) {
+BuildOutcome FeedBuilder::record_failure(const Claim& claim, const std::string& error) {
     const int failures = claim.failures + 1;
     const auto delay = build_retry_delay(failures, settings_, jitter_());
     session_.write([&](pqxx::transaction_base& tx) {
@@ -163,6 +163,6 @@ BuildOutcome Builder::record_failure(const Claim& claim, const std::string& erro
     return {BuildResult::kFailed, claim.doc_key, {}, error};
 }
 
-std::optional<std::chrono::milliseconds> Builder::next_due_in() { return time_to_next_due(session_); }
+std::optional<std::chrono::milliseconds> FeedBuilder::next_due_in() { return time_to_next_due(session_); }
 
 }  // namespace ftlfeed::build

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <ftlfeed/build/builder.hpp>
+#include <ftlfeed/build/feed_builder.hpp>
 #include <ftlfeed/build/resolver.hpp>
 #include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/core/version.hpp>

@@ -63,7 +63,7 @@ void BuildLoop::run(const std::stop_token& stop) {
 void BuildLoop::build_until_broken(const std::stop_token& stop) {
     store::Session session(settings_.connection);
     // One signal wakes one builder: whoever has found work passes the word on, in case there is more.
-    Builder builder(session, resolvers_, settings_.build, [this](BuildStep step, const std::string&) {
+    FeedBuilder builder(session, resolvers_, settings_.build, [this](BuildStep step, const std::string&) {
         if (step == BuildStep::kClaimed) dirty_.signal();
         if (step == BuildStep::kCommitted && committed_) committed_();
     });

@@ -7,7 +7,7 @@
 #include <iostream>
 #include <memory>
 
-#include <ftlfeed/build/builder.hpp>
+#include <ftlfeed/build/feed_builder.hpp>
 #include <ftlfeed/store/session.hpp>
 
 int main(int argc, char** argv) {
@@ -18,10 +18,10 @@ int main(int argc, char** argv) {
     store::ConnectionSettings settings;
     settings.uri = argv[1];
     store::Session session(settings);
-    build::Builder builder(session, std::make_shared<build::ResolverRegistry>(), {},
-                           [&](build::BuildStep step, const std::string&) {
-                               if (static_cast<int>(step) == fatal_step) die();
-                           });
+    build::FeedBuilder builder(session, std::make_shared<build::ResolverRegistry>(), {},
+                               [&](build::BuildStep step, const std::string&) {
+                                   if (static_cast<int>(step) == fatal_step) die();
+                               });
     const auto outcome = builder.build_next();
     if (fatal_step == -2) die();
     std::cout << static_cast<int>(outcome.result) << '\n';

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <ftlfeed/build/builder.hpp>
 #include <ftlfeed/build/content_hash.hpp>
+#include <ftlfeed/build/feed_builder.hpp>
 #include <ftlfeed/build/resolver.hpp>
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/hash.hpp>

@@ -211,7 +211,7 @@ TEST_CASE("build.retired: a file that leaves the list while it is built is retir
     world.read_outbox();
     bool has_left = false;
     auto session = world.session();
-    build::Builder builder(session, world.resolvers(), {}, [&](BuildStep step, const std::string& doc_key) {
+    build::FeedBuilder builder(session, world.resolvers(), {}, [&](BuildStep step, const std::string& doc_key) {
         if (doc_key != "wc/each/a" || step != BuildStep::kResolved || has_left) return;
         has_left = true;
         set(world, "a", "other", 2);

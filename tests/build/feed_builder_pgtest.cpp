@@ -40,7 +40,7 @@ TEST_CASE("build.lock: two builders never build one file at once") {
     world.build_live();
     world.set_and_read("r1", "g", 2);
     auto other = world.session();
-    build::Builder second(other, world.resolvers());
+    build::FeedBuilder second(other, world.resolvers());
     BuildResult meanwhile = BuildResult::kFailed;
     std::size_t busy = 0;
     world.build(at(BuildStep::kSnapshot, [&] {
@@ -62,7 +62,7 @@ TEST_CASE("build.lock: another file is built while one is busy") {
     world.settle();
     world.set_and_read("r1", "g", 2);
     auto session = world.session();
-    build::Builder second(session, world.resolvers());
+    build::FeedBuilder second(session, world.resolvers());
     std::string held;
     build::BuildOutcome meanwhile;
     world.build([&](BuildStep step, const std::string& doc_key) {
@@ -81,7 +81,7 @@ TEST_CASE("build.lock: no session keeps an advisory lock after a build however i
     world.define("broken", "SELECT (1 / (v - v))::text AS body, '{rec:r1}'::text[] AS deps FROM rec");
     world.read_outbox();
     auto session = world.session();
-    build::Builder builder(session, world.resolvers());
+    build::FeedBuilder builder(session, world.resolvers());
     bool has_failed = false;
     for (auto outcome = builder.build_next(); outcome.result != BuildResult::kNothingDue;
          outcome = builder.build_next()) {
@@ -91,7 +91,8 @@ TEST_CASE("build.lock: no session keeps an advisory lock after a build however i
     CHECK(has_failed);
     // An exception that is none of ours passes through, and takes no lock with it.
     world.set_and_read("r1", "g", 2);
-    build::Builder throwing(session, world.resolvers(), {}, at(BuildStep::kSnapshot, [] { throw std::bad_alloc(); }));
+    build::FeedBuilder throwing(session, world.resolvers(), {},
+                                at(BuildStep::kSnapshot, [] { throw std::bad_alloc(); }));
     CHECK_THROWS_AS(throwing.build_next(), std::bad_alloc);
     CHECK(advisory_locks(world) == 0);
     world.make_due();

@@ -133,7 +133,7 @@ TEST_CASE("build.sql: a SELECT that takes too long is ended") {
     build::ResolverLimits limits;
     limits.statement_timeout = std::chrono::milliseconds(50);
     auto session = world.session();
-    build::Builder builder(session, std::make_shared<build::ResolverRegistry>(limits));
+    build::FeedBuilder builder(session, std::make_shared<build::ResolverRegistry>(limits));
     while (builder.build_next().result != BuildResult::kNothingDue) {
     }
     CHECK(says(world.value("SELECT last_error FROM feed_dirty WHERE doc_key = 'wc/slow'"), "statement timeout"));
@@ -163,7 +163,7 @@ TEST_CASE("build.sql: a body larger than allowed is refused") {
     build::ResolverLimits limits;
     limits.body_bytes_max = 1999;
     auto session = world.session();
-    build::Builder builder(session, std::make_shared<build::ResolverRegistry>(limits));
+    build::FeedBuilder builder(session, std::make_shared<build::ResolverRegistry>(limits));
     while (builder.build_next().result != BuildResult::kNothingDue) {
     }
     CHECK(says(world.value("SELECT last_error FROM feed_dirty WHERE doc_key = 'wc/large'"), "1999 are allowed"));

@@ -170,7 +170,7 @@ TEST_CASE("build.debounce: the claim keeps to it") {
     world.set_and_read("r1", "g", 2);
     CHECK(world.build().result == BuildResult::kNothingDue);
     auto session = world.session();
-    build::Builder builder(session, world.resolvers());
+    build::FeedBuilder builder(session, world.resolvers());
     CHECK(builder.build_next().result == BuildResult::kNothingDue);
     REQUIRE(builder.next_due_in().has_value());
     CHECK(*builder.next_due_in() <= std::chrono::milliseconds(600000));

@@ -110,7 +110,7 @@ std::size_t World::read_outbox() const {
 
 std::vector<build::BuildOutcome> World::settle() const {
     auto building = session();
-    build::Builder builder(building, resolvers_, kLongBackOff);
+    build::FeedBuilder builder(building, resolvers_, kLongBackOff);
     std::vector<build::BuildOutcome> outcomes;
     do {
         for (auto outcome = builder.build_next(); outcome.result != build::BuildResult::kNothingDue;
@@ -123,7 +123,7 @@ std::vector<build::BuildOutcome> World::settle() const {
 
 build::BuildOutcome World::build(build::BuildObserver observer) const {
     auto building = session();
-    build::Builder builder(building, resolvers_, kLongBackOff, std::move(observer));
+    build::FeedBuilder builder(building, resolvers_, kLongBackOff, std::move(observer));
     return builder.build_next();
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <ftlfeed/build/builder.hpp>
+#include <ftlfeed/build/feed_builder.hpp>
 #include <ftlfeed/outbox/reader.hpp>
 #include <ftlfeed/store/session.hpp>
 

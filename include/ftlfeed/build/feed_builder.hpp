@@ -54,12 +54,12 @@ struct BuildOutcome {
 
 /// Builds dirty files, one at a time; any number of builders may run in any number of processes. docs/build.md tells the
 /// steps and why each stands where it does.
-/// Leaves no advisory lock in the session. Make a new Builder with each new session: the
+/// Leaves no advisory lock in the session. Make a new FeedBuilder with each new session: the
 /// constructor compares the cluster with its epoch. Threads: confined.
-class Builder {
+class FeedBuilder {
 public:
-    Builder(store::Session& session, std::shared_ptr<const ResolverRegistry> resolvers, BuildSettings settings = {},
-            BuildObserver observer = nullptr);
+    FeedBuilder(store::Session& session, std::shared_ptr<const ResolverRegistry> resolvers, BuildSettings settings = {},
+                BuildObserver observer = nullptr);
 
     /// Claims the file that has been waiting longest of those that are due, and builds it. A failure of the file is an
     /// outcome and recorded. Throws core::Failure when the connection is lost; the file stays dirty and the next claim

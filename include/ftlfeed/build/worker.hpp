@@ -6,7 +6,7 @@
 #include <stop_token>
 #include <string>
 
-#include <ftlfeed/build/builder.hpp>
+#include <ftlfeed/build/feed_builder.hpp>
 #include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/store/listener.hpp>
