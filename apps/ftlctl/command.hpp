@@ -32,6 +32,7 @@ std::vector<Command> destination_commands();
 std::vector<Command> doctor_commands();
 std::vector<Command> event_commands();
 std::vector<Command> feed_commands();
+std::vector<Command> key_commands();
 std::vector<Command> migrate_commands();
 std::vector<Command> outbox_commands();
 std::vector<Command> status_commands();

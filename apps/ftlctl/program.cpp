@@ -130,7 +130,7 @@ int dispatch(const std::vector<std::string>& args, const std::map<std::string, s
 std::vector<Command> all_commands() {
     std::vector<Command> commands;
     for (const auto group : {status_commands, doctor_commands, migrate_commands, event_commands, client_commands,
-                             destination_commands, feed_commands, outbox_commands, alert_commands}) {
+                             key_commands, destination_commands, feed_commands, outbox_commands, alert_commands}) {
         for (auto& command : group()) commands.push_back(std::move(command));
     }
     return commands;
