@@ -9,6 +9,9 @@ endif()
 pkg_check_modules(libpq REQUIRED IMPORTED_TARGET libpq)
 pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
 pkg_check_modules(tomlplusplus REQUIRED IMPORTED_TARGET tomlplusplus)
+pkg_check_modules(hiredis REQUIRED IMPORTED_TARGET hiredis)
+# Its flags are for 32 bits and for another way to include it, and they would become those of every file of ours.
+set_target_properties(PkgConfig::hiredis PROPERTIES INTERFACE_COMPILE_OPTIONS "" INTERFACE_INCLUDE_DIRECTORIES "")
 find_package(Threads REQUIRED)
 find_package(CURL REQUIRED)
 find_package(OpenSSL REQUIRED)
@@ -18,7 +21,7 @@ find_package(prometheus-cpp REQUIRED COMPONENTS core)
 
 set(FTL_PRIVATE_LIBRARIES
   Threads::Threads CURL::libcurl OpenSSL::Crypto OpenSSL::SSL fmt::fmt spdlog::spdlog prometheus-cpp::core
-  PkgConfig::libpq PkgConfig::libdeflate PkgConfig::tomlplusplus)
+  PkgConfig::libpq PkgConfig::libdeflate PkgConfig::tomlplusplus PkgConfig::hiredis)
 
 # Headers only, and in none of our own public headers: not passed on to those who link us.
 find_package(RapidJSON REQUIRED)

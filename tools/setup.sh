@@ -36,8 +36,8 @@ packages_of() {
     case $1 in
         run)
             # The linker comes with binutils, setpriv with util-linux; both are part of any Debian.
-            echo ca-certificates cmake g++ libcurl4-openssl-dev libcxxopts-dev libdeflate-dev libfmt-dev libpqxx-dev \
-                libspdlog-dev libssl-dev libtomlplusplus-dev ninja-build pkg-config postgresql prometheus-cpp-dev \
+            echo ca-certificates cmake g++ libcurl4-openssl-dev libcxxopts-dev libdeflate-dev libfmt-dev libhiredis-dev \
+                libpqxx-dev libspdlog-dev libssl-dev libtomlplusplus-dev ninja-build pkg-config postgresql prometheus-cpp-dev \
                 python3 python3-psycopg2 python3-redis rapidjson-dev redis-server "$(boost_package)"
             ;;
         test) echo ccache doctest-dev git ;;

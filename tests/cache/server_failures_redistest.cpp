@@ -1,0 +1,174 @@
+// What a real Redis answers when it cannot do what it is asked: the errors, where one Redis can be brought to them.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include <ftlfeed/cache/cache_client.hpp>
+
+#include "cache/loop.hpp"
+#include "support/redis.hpp"
+#include "support/wait.hpp"
+
+using namespace ftl::test;
+using namespace ftlfeed;
+using cache::Command;
+using cache::ConnectionSettings;
+using cache::Key;
+using std::chrono::milliseconds;
+using Kind = core::Failure::Kind;
+
+namespace {
+
+ConnectionSettings to(const RedisServer& redis) {
+    auto settings = ConnectionSettings::parse(redis.uri());
+    settings.backoff_max = milliseconds(100);
+    return settings;
+}
+
+template <typename Call>
+core::Failure failure_in(Call call) {
+    try {
+        call();
+    } catch (const core::Failure& failure) {
+        return failure;
+    }
+    return core::Failure::permanent("it did not fail");
+}
+
+const cache::Fields kTotal{{"t", "1"}};
+
+}  // namespace
+
+TEST_CASE("cache.server_failures: a full Redis refuses puts and goes on to answer looks") {
+    RedisServer redis({"--maxmemory", "3mb", "--maxmemory-policy", "noeviction"});
+    cache::CacheClient client(to(redis));
+    CHECK(client.put_if_newer(Key("first"), {1, 1, 0}, kTotal) == cache::PutOutcome(cache::Stored{}));
+    const cache::Fields big{{"gz", std::string(1'000'000, 'x')}};
+    const auto failure = failure_in([&] {
+        for (int i = 0; i < 20; ++i) static_cast<void>(client.put_if_newer(Key::bump(i), {1, 1, 0}, big));
+    });
+    CHECK(failure.kind() == Kind::kUnavailable);
+    CHECK(failure.native_code() == "OOM");
+    CHECK_FALSE(failure.connection_lost());
+    CHECK(client.version(Key("first")) == core::Version{1, 1, 0});
+    CHECK(client.server().connections == 1);
+}
+
+TEST_CASE("cache.server_failures: a replica refuses puts and the connection looks for the master again") {
+    RedisServer master({"--repl-diskless-sync-delay", "0"});
+    RedisServer replica({"--replicaof", "127.0.0.1", std::to_string(master.port())});
+    cache::CacheClient client(to(replica));
+    REQUIRE(wait_until([&] {
+        return replica.cli({"INFO", "replication"}).find("link_status:up") != std::string::npos;
+    }));
+    client.ping();
+    const auto failure = failure_in([&] { static_cast<void>(client.put_if_newer(Key("a"), {1, 1, 0}, kTotal)); });
+    CHECK(failure.native_code() == "READONLY");
+    CHECK(failure.may_retry());
+    REQUIRE(wait_until([&] { return client.server().connections == 2; }));
+    replica.cli({"REPLICAOF", "NO", "ONE"});
+    CHECK(wait_until([&] {
+        try {
+            return client.put_if_newer(Key("a"), {1, 1, 0}, kTotal) == cache::PutOutcome(cache::Stored{});
+        } catch (const core::Failure&) {
+            return false;
+        }
+    }));
+}
+
+TEST_CASE("cache.server_failures: a replica that has lost its master and may not show old data is left") {
+    RedisServer master({"--repl-diskless-sync-delay", "0"});
+    RedisServer replica(
+        {"--replicaof", "127.0.0.1", std::to_string(master.port()), "--replica-serve-stale-data", "no"});
+    REQUIRE(wait_until([&] {
+        return replica.cli({"INFO", "replication"}).find("link_status:up") != std::string::npos;
+    }));
+    master.kill();
+    REQUIRE(wait_until([&] { return replica.cli({"GET", "x"}).find("MASTERDOWN") != std::string::npos; }));
+    cache::CacheClient client(to(replica));
+    const auto failure = failure_in([&] { static_cast<void>(client.version(Key("a"))); });
+    CHECK(failure.native_code() == "MASTERDOWN");
+    CHECK(failure.connection_lost());
+    CHECK(wait_until([&] { return client.server().connections >= 2; }));
+}
+
+TEST_CASE("cache.server_failures: one that has lost its replicas refuses puts") {
+    RedisServer redis({"--min-replicas-to-write", "1"});
+    cache::CacheClient client(to(redis));
+    const auto failure = failure_in([&] { static_cast<void>(client.put_if_newer(Key("a"), {1, 1, 0}, kTotal)); });
+    CHECK(failure.native_code() == "NOREPLICAS");
+    CHECK(failure.kind() == Kind::kUnavailable);
+}
+
+TEST_CASE("cache.server_failures: without the password that is wanted every call says so") {
+    RedisServer redis({"--requirepass", "secret"});
+    cache::CacheClient client(to(redis));
+    const auto failure = failure_in([&] { client.ping(); });
+    CHECK(failure.native_code() == "NOAUTH");
+    CHECK(client.server().trouble.find("NOAUTH") != std::string::npos);
+}
+
+TEST_CASE("cache.server_failures: one that reads its file at the start is busy and then answers") {
+    RedisServer redis({"--key-load-delay", "2000", "--loading-process-events-interval-bytes", "1024"});
+    redis.cli({"EVAL", "for i = 1, 1000 do redis.call('SET', 'k' .. i, string.rep('x', 100)) end", "0"});
+    redis.cli({"SAVE"});
+    redis.kill();
+    redis.start();
+    cache::CacheClient client(to(redis));
+    const auto failure = failure_in([&] { static_cast<void>(client.version(Key("a"))); });
+    CHECK(failure.native_code() == "LOADING");
+    CHECK(failure.kind() == Kind::kBusy);
+    CHECK(wait_until([&] {
+        try {
+            return !client.version(Key("a"));
+        } catch (const core::Failure&) {
+            return false;
+        }
+    }));
+}
+
+TEST_CASE("cache.server_failures: one that runs somebody's endless script is busy") {
+    RedisServer redis({"--busy-reply-threshold", "20"});
+    LoopConnection endless(to(redis));
+    cache::CacheClient client(to(redis));
+    client.ping();
+    REQUIRE(wait_until([&] { return endless.is_up(); }));
+    const auto running = endless.ask(Command::changing({"EVAL", "while true do end", "0"}), milliseconds(60'000));
+    const auto failure = failure_in([&] { static_cast<void>(client.version(Key("a"))); });
+    CHECK(failure.native_code() == "BUSY");
+    CHECK(failure.kind() == Kind::kBusy);
+    CHECK(redis.cli({"SCRIPT", "KILL"}) == "OK");
+    CHECK_NOTHROW(client.ping());
+}
+
+TEST_CASE("cache.server_failures: a cluster is told apart from a Redis that is down") {
+    RedisServer redis({"--cluster-enabled", "yes"});
+    LoopConnection connection(to(redis));
+    REQUIRE(wait_until([&] { return connection.is_up(); }));
+    CHECK(failure_of(connection.ask(Command::reading({"GET", "a"}))).native_code() == "CLUSTERDOWN");
+    CHECK(redis.cli({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
+    REQUIRE(wait_until([&] { return redis.cli({"GET", "a"}).empty(); }));
+    const auto failure = failure_of(
+        connection.ask(Command::changing({"EVAL", "return redis.call('SET', KEYS[1], KEYS[2])", "2", "a", "b"})));
+    CHECK(failure.native_code() == "CROSSSLOT");
+    CHECK(failure.kind() == Kind::kPermanent);
+}
+
+TEST_CASE("cache.server_failures: a script of ours works in a cluster since it has one key") {
+    RedisServer redis({"--cluster-enabled", "yes"});
+    CHECK(redis.cli({"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}) == "OK");
+    REQUIRE(wait_until([&] { return redis.cli({"GET", "a"}).empty(); }));
+    cache::CacheClient client(to(redis));
+    CHECK(client.put_if_newer(Key("a"), {1, 1, 0}, kTotal) == cache::PutOutcome(cache::Stored{}));
+}
+
+TEST_CASE("cache.server_failures: one that takes no more clients is tried again until it does") {
+    RedisServer redis({"--maxclients", "1"});
+    LoopConnection first(to(redis));
+    REQUIRE(wait_until([&] { return first.is_up(); }));
+    std::atomic<int> refusals{0};
+    LoopConnection second(to(redis), {{}, [&](const auto&) { ++refusals; }});
+    REQUIRE(wait_until([&] { return refusals >= 2; }));
+    first.loop().run([&] { first.inside().close(); });
+    CHECK(wait_until([&] { return second.is_up(); }));
+}
