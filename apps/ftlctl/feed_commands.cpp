@@ -7,10 +7,12 @@
 #include <ftlfeed/core/hash.hpp>
 #include <ftlfeed/store/value.hpp>
 #include <pqxx/result>
+#include <pqxx/row>
 #include <pqxx/transaction_base>
 
 #include <ftlctl/audit.hpp>
 #include <ftlctl/call.hpp>
+#include <ftlctl/feed_why.hpp>
 
 namespace ftlctl {
 
@@ -43,36 +45,85 @@ int list(Call& call) {
     return 0;
 }
 
+/// `EPOCH:SEQ`, as `feed history` shows it.
+struct WantedVersion {
+    std::int64_t epoch = 0;
+    std::int64_t seq = 0;
+};
+
+WantedVersion parse_version(const std::string& text) {
+    const auto colon = text.find(':');
+    if (colon == std::string::npos) throw UsageError("--version is '" + text + "'; write EPOCH:SEQ");
+    return {parse_number("--version", text.substr(0, colon)), parse_number("--version", text.substr(colon + 1))};
+}
+
+/// The newest, or the one that was asked for. A move of the epoch stamps the newest anew and leaves history as it was.
+pqxx::row find_version(pqxx::transaction_base& tx, Call& call, const std::string& key) {
+    const std::string columns =
+        "epoch, seq, body_bytes, body_gz, encode(body_hash, 'hex') AS sha256, "
+        "to_char(changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS changed_at, ";
+    const auto version = call.option("version");
+    if (!version) {
+        const auto rows =
+            tx.exec_params("SELECT " + columns +
+                               "content_type, retired_at IS NOT NULL AS retired FROM feed_document WHERE doc_key = $1",
+                           key);
+        if (rows.empty()) throw no_file(key);
+        return rows[0];
+    }
+    const auto wanted = parse_version(*version);
+    const auto rows = tx.exec_params("SELECT " + columns +
+                                         "is_retired AS retired FROM feed_version WHERE doc_key = $1 AND epoch <= $2 "
+                                         "AND seq = $3 ORDER BY epoch DESC LIMIT 1",
+                                     key, wanted.epoch, wanted.seq);
+    if (rows.empty()) {
+        throw NotDone("version " + *version + " of '" + key +
+                      "' was never there or is no longer kept; `ftlctl feed "
+                      "history " +
+                      key + "` shows them");
+    }
+    return rows[0];
+}
+
+/// Who has the newest version, or who got the one that was asked for.
+pqxx::result holders(pqxx::transaction_base& tx, const std::string& key, bool is_newest, std::int64_t seq) {
+    if (is_newest) {
+        return tx.exec_params(
+            "SELECT c.code || '/' || a.name AS destination, s.sent_epoch || ':' || s.sent_seq || ':' || "
+            "s.sent_render AS sent, s.sent_path AS path, s.age_ms, s.failures, s.last_error "
+            "FROM delivery_state s JOIN delivery_assignment a ON a.id = s.assignment_id "
+            "JOIN delivery_client c ON c.id = a.client_id WHERE s.doc_key = $1 ORDER BY 1",
+            key);
+    }
+    return tx.exec_params(
+        "SELECT c.code || '/' || a.name AS destination, t.outcome, t.path, t.age_ms, t.receipt, t.error "
+        "FROM delivery_attempt t JOIN delivery_assignment a ON a.id = t.assignment_id "
+        "JOIN delivery_client c ON c.id = a.client_id WHERE t.doc_key = $1 AND t.seq = $2 ORDER BY t.id",
+        key, seq);
+}
+
 int show(Call& call) {
     const auto key = FeedKey::parse(call.operand(0)).doc_key();
     std::string body;
     call.session().read_snapshot([&](pqxx::transaction_base& tx) {
-        const auto rows = tx.exec_params(
-            "SELECT body_gz, content_type, epoch, seq, body_bytes, encode(body_hash, 'hex') AS sha256, "
-            "to_char(changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS changed_at, "
-            "retired_at IS NOT NULL AS retired FROM feed_document WHERE doc_key = $1",
-            key);
-        if (rows.empty()) throw no_file(key);
-        const auto row = rows[0];
+        const auto row = find_version(tx, call, key);
         body = ftlfeed::core::gunzip(ftlfeed::store::from_bytea(row["body_gz"].c_str()), kBodyBytesMax);
         if (call.flag("body")) return;
+        const bool is_newest = !call.option("version").has_value();
         call.report().fact("file", key);
         call.report().fact("version", row["epoch"].as<std::string>() + ":" + row["seq"].as<std::string>());
-        call.report().fact("content_type", row["content_type"].as<std::string>());
+        if (is_newest) call.report().fact("content_type", row["content_type"].as<std::string>());
         call.report().fact("bytes", row["body_bytes"].as<std::int64_t>());
         call.report().fact("sha256", row["sha256"].as<std::string>());
         call.report().fact("changed_at", row["changed_at"].as<std::string>());
         call.report().fact("retired", row["retired"].as<bool>());
-        call.report().table("reads", tx.exec_params("SELECT record_kind AS kind, record_id AS id FROM feed_dependency "
-                                                    "WHERE doc_key = $1 ORDER BY 1, 2",
-                                                    key));
-        call.report().table(
-            "destinations",
-            tx.exec_params("SELECT c.code || '/' || a.name AS destination, s.sent_epoch || ':' || s.sent_seq || ':' || "
-                           "s.sent_render AS sent, s.sent_path AS path, s.age_ms, s.failures, s.last_error "
-                           "FROM delivery_state s JOIN delivery_assignment a ON a.id = s.assignment_id "
-                           "JOIN delivery_client c ON c.id = a.client_id WHERE s.doc_key = $1 ORDER BY 1",
-                           key));
+        if (is_newest) {
+            call.report().table("reads",
+                                tx.exec_params("SELECT record_kind AS kind, record_id AS id FROM feed_dependency "
+                                               "WHERE doc_key = $1 ORDER BY 1, 2",
+                                               key));
+        }
+        call.report().table("destinations", holders(tx, key, is_newest, row["seq"].as<std::int64_t>()));
     });
     if (call.flag("body")) call.report().raw(std::move(body));
     return 0;
@@ -119,8 +170,23 @@ std::vector<Command> feed_commands() {
          "one file: version, what it reads, who has it",
          "KEY is EVENT/FEED_TYPE or EVENT/FEED_TYPE/FILTER.\n\n"
          "  ftlctl feed show wc2026/standings --body | jq .",
-         {{"body", "", "print the file's bytes and nothing else"}},
+         {{"body", "", "print the file's bytes and nothing else"},
+          {"version", "EPOCH:SEQ", "an earlier version, as `feed history` names it"}},
          show},
+        {{"feed", "why"},
+         {"KEY"},
+         "why a file is dirty or not, what it reads, how it was built",
+         "It tells what is missing where nothing moves: no mark, no reader, no builder, a build that fails.\n\n"
+         "  ftlctl feed why wc2026/standings",
+         {{"limit", "N", "so many builds (default: 20)"}},
+         feed_why},
+        {{"feed", "history"},
+         {"KEY"},
+         "a file's versions and what became of each at every destination",
+         "A version that nobody got was overtaken by a newer one before its turn came, and says so.\n\n"
+         "  ftlctl feed history wc2026/standings --limit 100",
+         {{"limit", "N", "so many versions and attempts (default: 20)"}},
+         feed_history},
         {{"feed", "rebuild"},
          {"[KEY]"},
          "build files again now",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <pqxx/result>
+#include <utility>
 
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/text.hpp>
@@ -153,9 +154,10 @@ ClaimAttempt try_claim(store::Session& session, const std::string& identity, con
             tx.exec("SELECT pg_advisory_unlock_all()");
             return;
         }
-        attempt.claim =
-            Claim{row[0].as<std::string>(), row[2].as<std::int64_t>(), row[3].as<std::string>(),
-                  row[4].as<std::string>(), row[5].as<int>(),          row[6].as<std::optional<std::string>>()};
+        Claim claim{row[0].as<std::string>(), row[2].as<std::int64_t>(), row[3].as<std::string>(),
+                    row[4].as<std::string>(), row[5].as<int>(),          std::nullopt};
+        if (!row[6].is_null()) claim.marked_upto = row[6].as<std::string>();
+        attempt.claim = std::move(claim);
     });
     return attempt;
 }

@@ -12,14 +12,14 @@ BodyPtr BodyCache::get(const std::string& doc_key, const core::Version& version,
     });
     if (body) return body;
     body = load();
-    if (!body || body->bytes.size() > bytes_max_) return body;
+    if (!body || body->size() > bytes_max_) return body;
     state_.with([&](State& state) {
         if (state.by_key.contains(key)) return;
         state.by_use.emplace_front(key, body);
         state.by_key.emplace(key, state.by_use.begin());
-        state.bytes += body->bytes.size();
+        state.bytes += body->size();
         while (state.bytes > bytes_max_) {
-            state.bytes -= state.by_use.back().second->bytes.size();
+            state.bytes -= state.by_use.back().second->size();
             state.by_key.erase(state.by_use.back().first);
             state.by_use.pop_back();
         }

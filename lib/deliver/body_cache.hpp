@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/core/guarded.hpp>
 #include <ftlfeed/core/version.hpp>
 
@@ -17,6 +18,11 @@ namespace ftlfeed::deliver {
 struct Body {
     std::string bytes;
     std::string sha256;  ///< 32 raw bytes, of `bytes`.
+    std::string gz;      ///< `bytes` as they are stored.
+    std::string content_type;
+    core::SystemTime last_modified;
+
+    [[nodiscard]] std::size_t size() const { return bytes.size() + gz.size(); }
 };
 using BodyPtr = std::shared_ptr<const Body>;
 

@@ -17,15 +17,20 @@ namespace {
 BodyPtr read_body(pqxx::transaction_base& tx, const core::FeedKey& key, const core::Version& version) {
     // The newest version stands in feed_document under the present epoch; older ones, and all under the epoch that they
     // were built in, in feed_version. seq alone never repeats within a database, so it finds them after a move too.
-    const auto rows = store::exec_planned(
-        tx,
-        "SELECT body_gz, body_bytes, body_hash FROM feed_document WHERE doc_key = $1 AND epoch = $2 AND seq = $3 "
-        "UNION ALL SELECT * FROM (SELECT body_gz, body_bytes, body_hash FROM feed_version WHERE doc_key = $1 "
-        "AND epoch <= $2 AND seq = $3 ORDER BY epoch DESC LIMIT 1) AS kept LIMIT 1",
-        key.doc_key(), version.epoch, version.seq);
+    static const auto kSelect =
+        "SELECT body_gz, body_bytes, body_hash, content_type, " + micros_sql("last_modified") +
+        " FROM feed_document WHERE doc_key = $1 AND epoch = $2 AND seq = $3 UNION ALL "
+        "SELECT * FROM (SELECT v.body_gz, v.body_bytes, v.body_hash, d.content_type, " +
+        micros_sql("date_trunc('second', v.changed_at)") +
+        " FROM feed_version v JOIN feed_document d USING (doc_key) WHERE v.doc_key = $1 AND v.epoch <= $2 "
+        "AND v.seq = $3 ORDER BY v.epoch DESC LIMIT 1) AS kept LIMIT 1";
+    const auto rows = store::exec_planned(tx, kSelect, key.doc_key(), version.epoch, version.seq);
     if (rows.empty()) return nullptr;
     auto body = std::make_shared<Body>();
-    body->bytes = core::gunzip(store::from_bytea(rows[0][0].c_str()), rows[0][1].as<std::size_t>());
+    body->gz = store::from_bytea(rows[0][0].c_str());
+    body->bytes = core::gunzip(body->gz, rows[0][1].as<std::size_t>());
+    body->content_type = rows[0][3].as<std::string>();
+    body->last_modified = from_micros(rows[0][4].as<std::int64_t>());
     const auto hash = core::sha256(body->bytes);
     body->sha256.assign(hash.begin(), hash.end());
     if (body->sha256 != store::from_bytea(rows[0][2].c_str())) {

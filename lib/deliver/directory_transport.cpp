@@ -170,7 +170,7 @@ SendOutcome DirectoryTransport::put(const Outgoing& file, SendGuard& guard) {
     Descriptor fd(::openat(folder, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644));
     if (!fd.is_open()) return refusal(errno);
     TemporaryFile leftover(folder, temporary);
-    if (const int error = write_all(fd.get(), file.body, clock_, guard, what)) return refusal(error);
+    if (const int error = write_all(fd.get(), file.content.body, clock_, guard, what)) return refusal(error);
     if (::fsync(fd.get()) != 0) return refusal(errno);
     struct stat status {};
     if (::fstat(fd.get(), &status) != 0) return refusal(errno);
@@ -188,7 +188,8 @@ SendOutcome DirectoryTransport::put(const Outgoing& file, SendGuard& guard) {
     return Stored{receipt_of(status), Guarantee::kAtomicReplace};
 }
 
-SendOutcome DirectoryTransport::remove(const RemotePath& path, SendGuard& guard) {
+SendOutcome DirectoryTransport::remove(const Outgoing& file, SendGuard& guard) {
+    const auto& path = file.path;
     const auto what = "remove " + path.text() + " in " + folder_;
     try {
         auto parent = open_parent(folder_, path, false);
@@ -227,8 +228,8 @@ Look DirectoryTransport::look(const Outgoing& file, SendGuard& guard) {
         Descriptor fd(::openat(folder, std::string(file.path.name()).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
         if (!fd.is_open() || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return Look::kNotThere;
         // The size alone says little: most changes replace one digit by another.
-        if (static_cast<std::size_t>(status.st_size) != file.body.size()) return Look::kNotThere;
-        if (read_all(fd.get(), file.body.size(), what) != file.body) return Look::kNotThere;
+        if (static_cast<std::size_t>(status.st_size) != file.content.body.size()) return Look::kNotThere;
+        if (read_all(fd.get(), file.content.body.size(), what) != file.content.body) return Look::kNotThere;
         // The dead sender may have renamed and not synced.
         if (::fsync(fd.get()) != 0 || ::fsync(folder) != 0) throw core::Failure::unavailable(what + ": cannot sync");
         return Look::kThere;

@@ -82,10 +82,17 @@ void settle_without_send(pqxx::transaction_base& tx, const DestinationSettings& 
         to_micros(waiting_since));
 }
 
+/// The number of the next proof of version ($3, $4, $5). A version that was proven is sent again only after the
+/// receiver was found to hold something else (owe_again): that is an occasion of its own.
+constexpr auto kNextOccasion =
+    "(SELECT coalesce(max(a.occasion) + 1, 0) FROM delivery_attempt a WHERE a.assignment_id = $1 AND a.doc_key = $2 "
+    "AND (a.epoch, a.seq, a.render) = ($3, $4, $5) "
+    "AND a.outcome IN ('delivered', 'delivered_equal', 'deleted', 'kept'))";
+
 void write_sending(pqxx::transaction_base& tx, const DestinationSettings& settings, const WorkerIdentity& us,
-                   const Sending& sending) {
+                   Sending& sending) {
     const auto& version = sending.version;
-    store::exec_planned(
+    const auto rows = store::exec_planned(
         tx,
         "INSERT INTO delivery_state AS s (assignment_id, doc_key, owed_epoch, owed_seq, owed_render, waiting_since, "
         "sending_epoch, sending_seq, sending_render, sending_since, sending_by, sending_target, sending_path) "
@@ -93,10 +100,12 @@ void write_sending(pqxx::transaction_base& tx, const DestinationSettings& settin
         "ON CONFLICT (assignment_id, doc_key) DO UPDATE SET owed_epoch = $3, owed_seq = $4, owed_render = $5, "
         "waiting_since = least(s.waiting_since, excluded.waiting_since), sending_epoch = $3, sending_seq = $4, "
         "sending_render = $5, sending_since = excluded.sending_since, sending_by = $7, sending_target = $8, "
-        "sending_path = $9",
+        "sending_path = $9 RETURNING " +
+            std::string(kNextOccasion),
         settings.id.value, sending.key.doc_key(), version.epoch, version.seq, version.render,
         to_micros(sending.waiting_since), us.process, store::checked(sending.place.target),
         store::checked(sending.place.path));
+    sending.occasion = rows[0][0].as<std::int64_t>();
 }
 
 /// Clears `sending` where it is still this version's.
@@ -149,7 +158,7 @@ Begun begin_send(store::Session& session, BodyCache& bodies, const DestinationSe
             return;
         }
         Sending sending{
-            key, facts.document.version, facts.document.changed_at, wanted.waiting_since, facts.now, place, nullptr};
+            key, facts.document.version, facts.document.changed_at, wanted.waiting_since, facts.now, place, nullptr, 0};
         if (step == SendStep::kDelete) sending.place = facts.proven.place;
         if (step == SendStep::kSend) {
             try {
@@ -209,13 +218,11 @@ void prove(store::Session& session, const DestinationSettings& settings, const W
                 "FROM clock, before WHERE s.assignment_id = $1 AND s.doc_key = $2 "
                 "AND (before.sent_epoch, before.sent_seq, before.sent_render) <= ($3, $4, $5) "
                 "RETURNING s.age_ms, s.staleness_ms) "
-                // A version that was proven before is proven again only after the receiver was found to hold something
-                // else (owe_again): that is an occasion of its own.
                 "INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, occasion, outcome, worker, "
                 "started_at, path, bytes, body_hash, receipt, guarantee, age_ms, staleness_ms) "
-                "SELECT $1, $2, $3, $4, $5, (SELECT coalesce(max(a.occasion) + 1, 0) FROM delivery_attempt a "
-                "WHERE a.assignment_id = $1 AND a.doc_key = $2 AND (a.epoch, a.seq, a.render) = ($3, $4, $5) "
-                "AND a.outcome IN ('delivered', 'delivered_equal', 'deleted', 'kept')), $14, $15, "
+                "SELECT $1, $2, $3, $4, $5, " +
+                kNextOccasion +
+                ", $14, $15, "
                 "to_timestamp($16::bigint / 1000000.0), $9, $7::bigint, $6::bytea, $10, $11, moved.age_ms, "
                 "moved.staleness_ms FROM moved, before "
                 "WHERE (before.sent_epoch, before.sent_seq, before.sent_render) < ($3, $4, $5) ON CONFLICT DO NOTHING",
@@ -289,7 +296,7 @@ std::optional<Sending> unfinished_send(store::Session& session, BodyCache& bodie
             settings.id.value, key.doc_key());
         if (rows.empty()) return;
         const auto row = rows[0];
-        Sending sending{key, {}, {}, {}, {}, {}, nullptr};
+        Sending sending{key, {}, {}, {}, {}, {}, nullptr, 0};
         sending.version = {row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::int64_t>()};
         sending.started_at = from_micros(row[3].as<std::int64_t>());
         sending.place = {text_or_empty(row[4]), text_or_empty(row[5])};
@@ -312,7 +319,7 @@ std::optional<Sending> proven_file(store::Session& session, BodyCache& bodies, c
                                 settings.id.value, key.doc_key(), settings.target());
         if (rows.empty()) return;
         const auto row = rows[0];
-        Sending sending{key, {}, {}, {}, {}, {}, nullptr};
+        Sending sending{key, {}, {}, {}, {}, {}, nullptr, 0};
         sending.version = {row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::int64_t>()};
         sending.place = {settings.target(), text_or_empty(row[3])};
         fill_body(tx, bodies, sending);

@@ -24,7 +24,8 @@ struct Sending {
     core::SystemTime waiting_since;  ///< The oldest change that it settles.
     core::SystemTime started_at;     ///< Postgres's clock.
     Place place;
-    BodyPtr body;  ///< None for a removal.
+    BodyPtr body;               ///< None for a removal.
+    std::int64_t occasion = 0;  ///< Of the proof that this send is to lead to.
 };
 
 /// What begin_send() found.

@@ -17,6 +17,14 @@ namespace {
 /// After a trouble of our own (Postgres away, lease lost) a destination rests this long.
 constexpr std::chrono::milliseconds kOwnRest{250};
 
+/// The send as a transport sees it; it borrows both.
+Outgoing outgoing(const DestinationSettings& settings, const Sending& sending, const RemotePath& path) {
+    Outgoing file{settings.id, sending.key, sending.version, sending.occasion, sending.changed_at, path, {}};
+    if (const auto* body = sending.body.get())
+        file.content = {body->bytes, body->sha256, body->gz, body->content_type, body->last_modified};
+    return file;
+}
+
 core::Counter sends(const char* outcome) {
     return core::counter("ftl_deliver_sends_total", "Files worked on for destinations, by outcome",
                          {{"outcome", outcome}});
@@ -157,8 +165,8 @@ void Sender::transfer(Task& task, Sending sending, bool is_removal) {
     try {
         const RemotePath path(sending.place.path);
         auto& transport = transport_of(task);
-        outcome = is_removal ? transport.remove(path, guard)
-                             : transport.put({path, sending.version, sending.body->bytes, sending.body->sha256}, guard);
+        const auto file = outgoing(*task.settings, sending, path);
+        outcome = is_removal ? transport.remove(file, guard) : transport.put(file, guard);
     } catch (const core::Failure& failure) {
         return destination_failed(task, failure, sending.version, sending);
     } catch (const std::exception& error) {
@@ -189,7 +197,7 @@ void Sender::settle(Task& task) {
                          task.settings, task.us);
         try {
             const RemotePath path(open->place.path);
-            look = transport_of(task).look({path, open->version, open->body->bytes, open->body->sha256}, guard);
+            look = transport_of(task).look(outgoing(*task.settings, *open, path), guard);
         } catch (const core::Failure& failure) {
             return destination_failed(task, core::Failure::in_doubt(failure.what()), open->version, *open);
         } catch (const core::InvalidInput& wrong) {
@@ -216,7 +224,7 @@ void Sender::look_again(Task& task) {
                          task.settings, task.us);
         try {
             const RemotePath path(proven->place.path);
-            look = transport_of(task).look({path, proven->version, proven->body->bytes, proven->body->sha256}, guard);
+            look = transport_of(task).look(outgoing(*task.settings, *proven, path), guard);
         } catch (const core::Failure& failure) {
             return destination_failed(task, failure, proven->version, std::nullopt);
         } catch (const core::InvalidInput& wrong) {

@@ -11,8 +11,8 @@ namespace ftlfeed::store {
 /// Source: PostgreSQL documentation, appendix A.
 [[nodiscard]] core::Failure sqlstate_failure(const std::string& sqlstate, const std::string& message);
 
-/// What a libpqxx exception means. The one reader of pqxx's exceptions. `is_open`: does the connection still stand?
-/// Returns nothing of the connection string: `error`'s text must have been cleaned by the caller where it may hold one.
+/// What a libpqxx exception means. The one reader of pqxx's exceptions. `is_open`: does the connection still stand? Its
+/// text is kept without `password`.
 [[nodiscard]] core::Failure pg_failure(const std::exception& error, bool is_open, const std::string& password);
 
 }  // namespace ftlfeed::store

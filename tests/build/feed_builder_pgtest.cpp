@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <ftlfeed/build/marker.hpp>
 #include <ftlfeed/outbox/reader.hpp>
 #include <ftlfeed/store/epoch.hpp>
 
@@ -33,6 +34,18 @@ TEST_CASE("build.write: a busy file commits each of five builds while it is touc
         CHECK(world.dirty() == std::vector<std::string>{"wc/live"});
     }
     CHECK(world.versions("wc/live") == 6);
+}
+
+TEST_CASE("build.claim: files that somebody marks by hand are built without a cursor of the outbox") {
+    const World world;
+    world.define_live();
+    world.exec("DELETE FROM outbox_cursor");
+    auto session = world.session();
+    session.write([](pqxx::transaction_base& tx) { build::mark_event(tx, "wc", "by hand"); });
+    build::FeedBuilder builder(session, world.resolvers());
+    while (builder.build_next().result != BuildResult::kNothingDue) {
+    }
+    CHECK(world.body("wc/live") == R"({ "r1" : 1 })");
 }
 
 TEST_CASE("build.lock: two builders never build one file at once") {

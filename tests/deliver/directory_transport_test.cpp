@@ -40,10 +40,16 @@ struct TestGuard final : SendGuard {
 
 constexpr core::Version kVersion{1000, 7, 1};
 
+const core::FeedKey kKey("wc", "calendar");
+
 SendOutcome put(Transport& transport, const std::string& path, const std::string& body, SendGuard& guard,
                 core::Version version = kVersion) {
     const auto hash = core::sha256(body);
-    return transport.put({RemotePath(path), version, body, std::string(hash.begin(), hash.end())}, guard);
+    const std::string sha256(hash.begin(), hash.end());
+    return transport.put({{12}, kKey, version, 0, {}, RemotePath(path), {body, sha256, {}, {}, {}}}, guard);
+}
+SendOutcome remove(Transport& transport, const std::string& path, SendGuard& guard) {
+    return transport.remove({{12}, kKey, kVersion, 0, {}, RemotePath(path), {}}, guard);
 }
 SendOutcome put(Transport& transport, const std::string& path, const std::string& body) {
     TestGuard guard;
@@ -51,7 +57,7 @@ SendOutcome put(Transport& transport, const std::string& path, const std::string
 }
 Look look(Transport& transport, const std::string& path, const std::string& body, core::Version version = kVersion) {
     TestGuard guard;
-    return transport.look({RemotePath(path), version, body, ""}, guard);
+    return transport.look({{12}, kKey, version, 0, {}, RemotePath(path), {body, {}, {}, {}, {}}}, guard);
 }
 
 std::size_t entries(const fs::path& folder) {
@@ -136,7 +142,7 @@ TEST_CASE("deliver.directory: no symbolic link leads outside the folder") {
     CHECK(entries(outside.path()) == 1);
     CHECK(fs::is_regular_file(fs::symlink_status(folder / "b.json")));
     TestGuard guard;
-    CHECK(std::holds_alternative<Refused>(transport.remove(RemotePath("wc/a.json"), guard)));
+    CHECK(std::holds_alternative<Refused>(remove(transport, "wc/a.json", guard)));
     CHECK(read_file(outside / "a.json") == "theirs");
 }
 
@@ -199,13 +205,13 @@ TEST_CASE("deliver.directory: removing is done when the file is gone whoever rem
     auto transport = transport_to(folder);
     REQUIRE(std::holds_alternative<Stored>(put(transport, "wc/a.json", "x")));
     TestGuard guard;
-    CHECK(std::holds_alternative<Stored>(transport.remove(RemotePath("wc/a.json"), guard)));
-    CHECK(std::holds_alternative<Stored>(transport.remove(RemotePath("wc/a.json"), guard)));
-    CHECK(std::holds_alternative<Stored>(transport.remove(RemotePath("never/a.json"), guard)));
+    CHECK(std::holds_alternative<Stored>(remove(transport, "wc/a.json", guard)));
+    CHECK(std::holds_alternative<Stored>(remove(transport, "wc/a.json", guard)));
+    CHECK(std::holds_alternative<Stored>(remove(transport, "never/a.json", guard)));
     CHECK(entries(folder / "wc") == 0);
     guard.check = [] { return false; };
     REQUIRE(std::holds_alternative<Stored>(put(transport, "wc/b.json", "x")));
-    CHECK(std::holds_alternative<Withheld>(transport.remove(RemotePath("wc/b.json"), guard)));
+    CHECK(std::holds_alternative<Withheld>(remove(transport, "wc/b.json", guard)));
     CHECK(fs::exists(folder / "wc/b.json"));
 }
 

@@ -43,6 +43,7 @@ private:
 class HookedTransport final : public ftlfeed::deliver::Transport {
 public:
     struct Hooks {
+        std::function<void(const ftlfeed::deliver::Outgoing&)> sees = [](const auto&) {};
         std::function<void()> before_put = [] {};
         std::function<void()> before_publish = [] {};
         std::function<void()> after_put = [] {};
@@ -52,15 +53,16 @@ public:
 
     ftlfeed::deliver::SendOutcome put(const ftlfeed::deliver::Outgoing& file,
                                       ftlfeed::deliver::SendGuard& guard) override {
+        hooks_.sees(file);
         hooks_.before_put();
         HookedGuard hooked(guard, hooks_.before_publish);
         auto outcome = real_->put(file, hooked);
         hooks_.after_put();
         return outcome;
     }
-    ftlfeed::deliver::SendOutcome remove(const ftlfeed::deliver::RemotePath& path,
+    ftlfeed::deliver::SendOutcome remove(const ftlfeed::deliver::Outgoing& file,
                                          ftlfeed::deliver::SendGuard& guard) override {
-        return real_->remove(path, guard);
+        return real_->remove(file, guard);
     }
     ftlfeed::deliver::Look look(const ftlfeed::deliver::Outgoing& file, ftlfeed::deliver::SendGuard& guard) override {
         return real_->look(file, guard);
@@ -104,7 +106,7 @@ public:
         gate_.wait();
         throw ftlfeed::core::Failure::unavailable("it never answered");
     }
-    ftlfeed::deliver::SendOutcome remove(const ftlfeed::deliver::RemotePath& /*path*/,
+    ftlfeed::deliver::SendOutcome remove(const ftlfeed::deliver::Outgoing& /*file*/,
                                          ftlfeed::deliver::SendGuard& /*guard*/) override {
         throw ftlfeed::core::Failure::unavailable("it never answered");
     }

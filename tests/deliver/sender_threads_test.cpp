@@ -55,7 +55,7 @@ TEST_CASE("deliver.bodies: a body is loaded once for all that send it and the bo
     const auto load = [&](std::size_t bytes) {
         return [&loads, bytes] {
             ++loads;
-            return std::make_shared<const Body>(Body{std::string(bytes, 'x'), "h"});
+            return std::make_shared<const Body>(Body{std::string(bytes, 'x'), "h", {}, {}, {}});
         };
     };
     const auto first = bodies.get("a", {1, 1, 0}, load(4));

@@ -1,4 +1,6 @@
 #include <ftlfeed/core/failure.hpp>
+#include <ftlfeed/core/guarded.hpp>
+#include <ftlfeed/core/hash.hpp>
 #include <ftlfeed/deliver/transport.hpp>
 
 #include <ctime>
@@ -88,7 +90,15 @@ TEST_CASE("deliver: C13 a new owner looks again and sends again when the dead on
     const auto id = world.add_destination("main", ", connect_ms, bytes_ms, reply_ms", ", 500, 500, 500");
     leave_sending(world, id, "old");
     world.publish("wc/calendar", "new");
-    const RunningDispatcher dispatcher(world, with_lease_of(500ms));
+    core::Guarded<std::string> sent;
+    HookedTransport::Hooks hooks;
+    hooks.sees = [&](const Outgoing& file) {
+        sent.with([&](std::string& all) {
+            all += file.key.doc_key() + " " + std::to_string(file.occasion) + " " +
+                   std::string(file.content.content_type) + " " + core::gunzip(file.content.gz, 100) + "\n";
+        });
+    };
+    const RunningDispatcher dispatcher(world, with_lease_of(500ms), hooked_directories(hooks));
     REQUIRE(holds(world.folder("main") / "wc/calendar.json", "new"));
     REQUIRE(wait_until([&] { return world.proofs() == 1; }));
     write_file(world.folder("main") / "wc/calendar.json", "old");  // TCP delivered it late.
@@ -97,6 +107,9 @@ TEST_CASE("deliver: C13 a new owner looks again and sends again when the dead on
     CHECK(world.db.value(
               "SELECT string_agg(occasion::text, ',' ORDER BY id) FROM delivery_attempt WHERE outcome = 'delivered'") ==
           "0,1");
+    // Each send knew the number of the proof that it would lead to.
+    CHECK(sent.with([](const std::string& all) { return all; }) ==
+          "wc/calendar 0 application/json new\nwc/calendar 1 application/json new\n");
     CHECK(world.owed() == 0);
 }
 
@@ -237,7 +250,7 @@ TEST_CASE("deliver: C21 a zombie's late proof of an older version is refused") {
     const auto before = world.db.value("SELECT s::text FROM delivery_state s");
     const auto settings = settings_of(world, id);
     ftlfeed::store::Session session(world.connection());
-    const auto body = std::make_shared<const Body>(Body{"812", std::string(32, 'x')});
+    const auto body = std::make_shared<const Body>(Body{"812", std::string(32, 'x'), {}, {}, {}});
     const Sending late{{"wc", "calendar"}, {1000, 1, 1}, {}, {}, {}, {settings.target(), "wc/calendar.json"}, body};
     prove(session, settings, {"main", 1, "zombie:1:x"}, late,
           {ProofKind::kDelivered, {"r", Guarantee::kAtomicReplace}, true});

@@ -5,6 +5,8 @@
 #include <support/pg.hpp>
 #include <support/temp_folder.hpp>
 
+#include <ftlctl/feed_why.hpp>
+
 #include "run_ftlctl.hpp"
 
 using ftl::test::Content;
@@ -56,6 +58,102 @@ TEST_CASE("ftlctl.feed: rebuild marks what was asked for and a second mark moves
     CHECK(run_ftlctl(db.uri(), {"feed", "rebuild", "wc/scorers", "--all"}).exit_code == 2);
     CHECK(run_ftlctl(db.uri(), {"feed", "rebuild", "wc/nothing"}).exit_code == 1);
     CHECK(run_ftlctl(db.uri(), {"feed", "rebuild", "--event", "euro"}).exit_code == 1);
+}
+
+TEST_CASE("ftlctl.feed: show gives an earlier version as history names it and says what is no longer kept") {
+    const Database db;
+    add_file(db, "wc/standings", "standings", "new");
+    const auto keep = [&](const std::string& body, int epoch, int seq) {
+        db.exec(
+            "INSERT INTO feed_version (doc_key, epoch, seq, content_hash, body_hash, body_gz, body_bytes, changed_at) "
+            "VALUES ('wc/standings', " +
+            std::to_string(epoch) + ", " + std::to_string(seq) + ", '', '', '" +
+            ftlfeed::store::bytea(ftlfeed::core::gzip(body)) + "', " + std::to_string(body.size()) + ", now())");
+    };
+    keep("old", 4, 8);
+    keep("new", 5, 9);
+    const auto show = [&](const std::string& version) {
+        return run_ftlctl(db.uri(), {"feed", "show", "wc/standings", "--body", "--version", version});
+    };
+    CHECK(show("4:8").output == "old");
+    CHECK(show("5:9").output == "new");
+    // The epoch moved on since it was built.
+    CHECK(show("6:9").output == "new");
+    CHECK(show("5:7").exit_code == 1);
+    CHECK(show("8").exit_code == 2);
+    CHECK(run_ftlctl(db.uri(), {"feed", "show", "wc/standings", "--version", "4:8", "--json"})
+              .says("\"version\":\"4:8\""));
+}
+
+TEST_CASE("ftlctl.feed: history tells what became of each version and which one was overtaken") {
+    const Database db;
+    REQUIRE(run_ftlctl(db.uri(), {"client", "add", "acme"}).exit_code == 0);
+    db.exec(
+        "INSERT INTO feed_version (doc_key, epoch, seq, content_hash, body_hash, body_gz, body_bytes, changed_at) "
+        "SELECT 'wc/standings', 5, n, '', '', '', 7, now() FROM generate_series(1, 3) n;"
+        "INSERT INTO delivery_assignment (client_id, name, transport) SELECT id, 'main', 'directory' FROM "
+        "delivery_client;"
+        "INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, outcome, worker, started_at, error) "
+        "SELECT a.id, 'wc/standings', 5, x.seq, 1, x.outcome, 'w', now(), x.error FROM delivery_assignment a, "
+        "(VALUES (1, 'failed', 'disk full'), (1, 'delivered', NULL), (3, 'delivered', NULL)) x (seq, outcome, error)");
+    const auto told = run_ftlctl(db.uri(), {"feed", "history", "wc/standings", "--json"});
+    CHECK(told.says("\"version\":\"5:2\""));
+    CHECK(told.says("overtaken by a newer version"));
+    CHECK(told.says("disk full"));
+    CHECK(told.says("acme/main"));
+    CHECK(run_ftlctl(db.uri(), {"feed", "history", "wc/nothing"}).exit_code == 1);
+    CHECK(run_ftlctl(db.uri(), {"feed", "history", "wc/standings", "--limit", "0"}).exit_code == 2);
+}
+
+TEST_CASE("ftlctl.feed: why finds a touch that no reader has marked and a mark that nobody builds") {
+    const Database db;
+    REQUIRE(run_ftlctl(db.uri(), {"event", "add", "wc", "--season", "7"}).exit_code == 0);
+    db.exec("DELETE FROM feed_dirty");
+    add_file(db, "wc/standings", "standings", "{}");
+    db.exec("INSERT INTO feed_dependency VALUES ('event', 'wc', 'wc/standings')");
+    db.exec("UPDATE outbox_cursor SET snap = pg_current_snapshot()");
+    const auto why = [&] { return run_ftlctl(db.uri(), {"feed", "why", "wc/standings"}); };
+    CHECK(why().says("clean"));
+    db.exec("SELECT ftl_touch('event', 'wc')");
+    CHECK(why().says("a touch of event:wc waits for the reader"));
+    REQUIRE(run_ftlctl(db.uri(), {"feed", "rebuild", "wc/standings"}).exit_code == 0);
+    CHECK(why().says("dirty (rebuild)"));
+    CHECK(run_ftlctl(db.uri(), {"feed", "why", "wc/no-such-type"}).exit_code == 1);
+}
+
+TEST_CASE("ftlctl.feed: why has a sentence for each standing") {
+    ftlctl::FileStanding file;
+    const auto says = [&](const std::string& words) {
+        INFO(explain(file));
+        return explain(file).find(words) != std::string::npos;
+    };
+    CHECK(says("not there: no definition"));
+    file.has_definition = true;
+    CHECK(says("not there: the definition is off"));
+    file.is_definition_on = true;
+    CHECK(says("not there: the definition does not list it"));
+    file.is_listed = true;
+    CHECK(says("never built"));
+    file.is_built = true;
+    CHECK(says("nobody reads the outbox"));
+    file.has_cursor = true;
+    CHECK(says("clean: nothing"));
+    file.is_retired = true;
+    file.is_listed = false;
+    CHECK(says("retired: the definition does not list it"));
+    file.unread_touch = "fixture:7";
+    CHECK(says("touch of fixture:7"));
+    file.is_dirty = true;
+    file.reason = "touch";
+    CHECK(says("due now"));
+    file.due_in_ms = 300;
+    CHECK(says("due in 300 ms"));
+    file.failures = 2;
+    file.last_error = "division by zero";
+    CHECK(says("failed 2 times"));
+    CHECK(says("division by zero"));
+    file.is_claimed = true;
+    CHECK(says("a builder is at it"));
 }
 
 TEST_CASE("ftlctl.alert: list shows open ones with the gravest first and --all those that are over") {

@@ -20,7 +20,7 @@ public:
     DirectoryTransport(std::string folder, AssignmentId assignment, const core::Clock& clock);
 
     [[nodiscard]] SendOutcome put(const Outgoing& file, SendGuard& guard) override;
-    [[nodiscard]] SendOutcome remove(const RemotePath& path, SendGuard& guard) override;
+    [[nodiscard]] SendOutcome remove(const Outgoing& file, SendGuard& guard) override;
     /// Compares the bytes as well: the file can be read here.
     [[nodiscard]] Look look(const Outgoing& file, SendGuard& guard) override;
 

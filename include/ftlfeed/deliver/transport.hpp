@@ -1,10 +1,13 @@
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <string_view>
 
+#include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/core/deadline.hpp>
+#include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/core/version.hpp>
+#include <ftlfeed/deliver/assignment_id.hpp>
 #include <ftlfeed/deliver/remote_path.hpp>
 #include <ftlfeed/deliver/send_outcome.hpp>
 
@@ -21,12 +24,24 @@ public:
     [[nodiscard]] virtual bool may_publish() = 0;
 };
 
-/// One version of one file, as it is sent. Bytes and hash are borrowed for the length of the call.
-struct Outgoing {
-    const RemotePath& path;
-    const core::Version& version;
+/// The bytes of one version, as they are stored.
+struct Content {
     std::string_view body;
     std::string_view sha256;  ///< 32 raw bytes, of `body`.
+    std::string_view gz;      ///< `body` in one gzip stream, for receivers that keep it so.
+    std::string_view content_type;
+    core::SystemTime last_modified;  ///< Whole seconds; strictly grows from version to version.
+};
+
+/// One version of one file, as it is sent. Everything is borrowed for the length of the call.
+struct Outgoing {
+    AssignmentId assignment;
+    const core::FeedKey& key;
+    const core::Version& version;
+    std::int64_t occasion = 0;  ///< 0: the change itself. Grows when a version that was proven has to be sent again.
+    core::SystemTime changed_at;
+    const RemotePath& path;
+    Content content;  ///< Empty for a retired file that is to be removed.
 };
 
 /// What was found at the receiver, after the answer to a send was lost or its sender died.
@@ -44,12 +59,13 @@ class Transport {
 public:
     virtual ~Transport() = default;
 
-    /// Replaces the file by `file.body` in one step: readers see the old file or the new one, never a part. An end by
+    /// Replaces the file by `file.content.body` in one step: readers see the old file or the new one, never a part. An end by
     /// deadline or failure leaves no half file under the final name. Retry safe: yes.
     [[nodiscard]] virtual SendOutcome put(const Outgoing& file, SendGuard& guard) = 0;
 
-    /// Removes a retired file. One that is not there is as good as removed. Retry safe: yes.
-    [[nodiscard]] virtual SendOutcome remove(const RemotePath& path, SendGuard& guard) = 0;
+    /// Removes a retired file; `file.version` is that of its end. One that is not there is as good as removed. Retry
+    /// safe: yes.
+    [[nodiscard]] virtual SendOutcome remove(const Outgoing& file, SendGuard& guard) = 0;
 
     /// Was this version published? Never by size alone: two versions often have the same. Changes nothing but its own
     /// temporary name.
