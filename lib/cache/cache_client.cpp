@@ -5,6 +5,7 @@
 #include <charconv>
 #include <utility>
 
+#include <ftlfeed/core/assert.hpp>
 #include <ftlfeed/core/text.hpp>
 
 #include "cache/blocking_connection.hpp"
@@ -32,6 +33,7 @@ struct Put {
 };
 
 Put put_of(const Key& key, const core::Version& version, const Fields& fields) {
+    FTL_ASSERT(!fields.contains("v"));
     std::size_t bytes = 0;
     for (const auto& [name, value] : fields) bytes += name.size() + value.size();
     return {key.text(), version, version.text(), &fields, bytes};

@@ -27,6 +27,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
+/// Longer than anybody waits, and far from the end of the clock.
+constexpr std::chrono::hours kLimitMax{24};
 constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
 
 core::SteadyTime now() { return core::Clock::real().steady_now(); }
@@ -82,6 +84,7 @@ public:
     }
 
     Written request(Command command, milliseconds limit, Handler handler) {
+        FTL_ASSERT(limit.count() >= 0 && limit <= kLimitMax);
         const auto refusal = refusal_of(command);
         if (!refusal) return enqueue(std::move(command), now() + limit, std::move(handler));
         asio::post(loop_, [handler = std::move(handler), refusal = *refusal] { handler(refusal); });

@@ -62,7 +62,7 @@ public:
     Connection& operator=(const Connection&) = delete;
 
     /// Sends `command` behind those before it; what is given within one turn of the loop goes out in one write.
-    /// `limit` counts from now to the answer. While the connection is not up the handler soon gets unavailable(), and
+    /// `limit` counts from now to the answer, a day at most. While the connection is not up the handler soon gets unavailable(), and
     /// beyond requests_max or request_bytes_max busy(): neither was sent. An error that Redis answers is a failure of this
     /// request alone (see cache_failure), unless it says that the server is the wrong one.
     Written request(Command command, std::chrono::milliseconds limit, Handler handler);

@@ -50,6 +50,7 @@ struct Entry {
 class CacheClient {
 public:
     explicit CacheClient(const ConnectionSettings& settings);
+    /// Waits for a name server that is being asked, if it does not answer.
     ~CacheClient();
     CacheClient(const CacheClient&) = delete;
     CacheClient& operator=(const CacheClient&) = delete;
@@ -74,7 +75,7 @@ public:
     /// Writes it, never over a greater one. Returns the epoch that it holds then.
     std::int64_t set_ready_epoch(std::int64_t epoch);
 
-    /// Which Redis this is talking to. Compare everything when it differs from the last time.
+    /// Which Redis this is talking to. Compare everything when run_id or connections differ from the last time.
     struct Server {
         std::string run_id;             ///< Another one after each restart; empty before the first connection.
         std::uint64_t connections = 0;  ///< Made so far.
