@@ -51,6 +51,9 @@ Fields Document::fields() const {
                   {"at", std::to_string(at)},
                   {"bytes", std::to_string(body_bytes)},
                   {"sha", body_sha256}};
+    if (last_modified != core::SystemTime{}) {
+        fields.emplace("lm", std::to_string(std::chrono::system_clock::to_time_t(last_modified)));
+    }
     if (is_retired) {
         fields.emplace("gone", "1");
     } else {
@@ -66,10 +69,14 @@ std::optional<Document> Document::from(const core::Version& version, Fields fiel
     auto type = take(fields, "type").value_or("");
     auto sha = take(fields, "sha").value_or("");
     const bool is_retired = fields.contains("gone");
+    const auto lm = fields.contains("lm") ? number_in<std::int64_t>(fields["lm"]) : 0;
+    if (!lm) return std::nullopt;
     if (!at || !bytes || type.empty() || !is_sha256(sha) || is_retired != gz.empty()) return std::nullopt;
     const core::SystemTime changed_at{
         std::chrono::duration_cast<core::SystemTime::duration>(std::chrono::microseconds(*at))};
-    return Document{version, std::move(gz), std::move(type), changed_at, *bytes, std::move(sha), is_retired};
+    const core::SystemTime last_modified{std::chrono::seconds(*lm)};
+    return Document{version, std::move(gz),  std::move(type), changed_at,
+                    *bytes,  std::move(sha), is_retired,      last_modified};
 }
 
 }  // namespace ftlfeed::cache

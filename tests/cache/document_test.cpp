@@ -52,6 +52,17 @@ TEST_CASE("cache.document: a retired one says that it is gone and has no body") 
     CHECK(Document::from(kVersion, fields) == document);
 }
 
+TEST_CASE("cache.document: a stamp of modification is read back and one that lacks is not known") {
+    auto document = a_document();
+    CHECK_FALSE(document.fields().contains("lm"));
+    document.last_modified = core::SystemTime(std::chrono::seconds(1'780'000'001));
+    auto fields = document.fields();
+    CHECK(fields.at("lm") == "1780000001");
+    CHECK(Document::from(kVersion, fields) == document);
+    fields["lm"] = "soon";
+    CHECK_FALSE(Document::from(kVersion, fields));
+}
+
 TEST_CASE("cache.document: fields that lack or make no sense are no document") {
     const auto whole = a_document().fields();
     for (const std::string name : {"gz", "type", "at", "bytes", "sha"}) {

@@ -29,8 +29,11 @@ struct Document {
     std::uint64_t body_bytes = 0;  ///< Of the plain body.
     std::string body_sha256;       ///< Of the plain body; 64 hex digits in lower case.
     bool is_retired = false;       ///< The file has ended: whoever asks for it is told so (410).
+    /// In whole seconds, another one for each version, so that a client may ask by it (Last-Modified); `changed_at` cut to
+    /// seconds may be the same for two. The clock's zero = not known: then nobody is answered "not modified" by a date.
+    core::SystemTime last_modified{};
 
-    /// What put_if_newer is given: etag, gz, type, at, bytes and sha; or gone in the place of gz.
+    /// What put_if_newer is given: etag, gz, type, at, bytes, sha and lm; or gone in the place of gz.
     [[nodiscard]] Fields fields() const;
     /// Reads what fetch() brought. Nothing when fields lack or are malformed: then the entry is of no use, and whoever
     /// finds it makes it anew. gz is not unpacked.
