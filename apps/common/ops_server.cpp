@@ -10,7 +10,6 @@
 #include <boost/beast/http/read.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -20,7 +19,8 @@
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/log.hpp>
 #include <ftlfeed/core/metrics.hpp>
-#include <ftlfeed/core/text.hpp>
+
+#include "common/listen_address.hpp"
 
 namespace ftlfeed::app {
 
@@ -101,21 +101,8 @@ private:
 };
 
 Tcp::endpoint endpoint_of(const std::string& address) {
-    const auto refuse = [&] {
-        return core::InvalidInput("ops.address is " + core::json_quoted(core::shorten(address, 100)) +
-                                  "; write IP:PORT, such as 127.0.0.1:9100 or [::1]:9100");
-    };
-    const auto colon = address.rfind(':');
-    if (colon == std::string::npos) throw refuse();
-    auto host = address.substr(0, colon);
-    if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
-    boost::system::error_code error;
-    const auto ip = asio::ip::make_address(host, error);
-    std::uint16_t port = 0;
-    const char* end = address.data() + address.size();
-    const auto read = std::from_chars(address.data() + colon + 1, end, port);
-    if (error || read.ec != std::errc() || read.ptr != end) throw refuse();
-    return {ip, port};
+    const auto found = parse_listen_address("ops.address", address);
+    return {asio::ip::make_address(found.ip), found.port};
 }
 
 }  // namespace

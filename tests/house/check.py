@@ -10,7 +10,7 @@ import rules
 
 ROOT = Path(os.environ["FTL_SOURCE_DIR"])
 BUILD = Path(os.environ["FTL_BINARY_DIR"])
-BINARIES = ["ftl-ingest", "ftl-deliver"]
+BINARIES = ["ftl-ingest", "ftl-deliver", "ftl-serve"]
 
 
 def helps():

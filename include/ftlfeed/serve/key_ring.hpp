@@ -30,7 +30,7 @@ enum class Verdict {
 
 /// A name's set that is asked by views.
 struct ViewHash {
-    using is_transparent = void;
+    using is_transparent = void;  // NOLINT(readability-identifier-naming): the standard library's name.
     std::size_t operator()(std::string_view text) const noexcept { return std::hash<std::string_view>{}(text); }
 };
 using NameSet = std::unordered_set<std::string, ViewHash, std::equal_to<>>;

@@ -1,0 +1,333 @@
+#include "ftl-serve/pull_client.hpp"
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <utility>
+
+namespace ftlfeed::app {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using serve::PlainStatus;
+using serve::PullAnswer;
+using serve::Verdict;
+using std::chrono::milliseconds;
+
+namespace {
+
+constexpr std::size_t kInputBytesFirst = 1024;
+/// A smaller body is copied behind its head: one piece is cheaper to send than two.
+constexpr std::size_t kCopiedBytesMax = 16 * 1024;
+/// Answers to pipelined requests are sent together up to here.
+constexpr std::size_t kOutputBytesMax = 64 * 1024;
+constexpr std::size_t kOutputBytesKept = 24 * 1024;
+constexpr milliseconds kLinger{1000};
+
+}  // namespace
+
+core::Counter& PullCounters::of(PlainStatus status) {
+    switch (status) {
+        case PlainStatus::kUnauthorized:
+            return unauthorized;
+        case PlainStatus::kNotFound:
+            return missing;
+        case PlainStatus::kGone:
+            return gone;
+        case PlainStatus::kUnavailable:
+            return unavailable;
+        default:
+            return other;
+    }
+}
+
+const std::string& DateLine::text() {
+    const auto second = std::chrono::system_clock::to_time_t(clock_.system_now());
+    if (second != second_) {
+        second_ = second;
+        text_ = "Date: " + serve::http_date(second) + "\r\n";
+    }
+    return text_;
+}
+
+PullClient::PullClient(PullSocket socket, PullSurroundings& around) : socket_(std::move(socket)), around_(around) {
+    error_code ignored;  // Where it is not to be had the answers come a little later.
+    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket_.non_blocking(true, ignored);
+}
+
+void PullClient::begin() {
+    set_limit(around_.settings.idle_timeout);
+    read();
+}
+
+void PullClient::look(core::SteadyTime now) {
+    if (now < deadline_ || state_ == State::kAsking) return;
+    if (state_ != State::kReading || !has_begun_head_) return close();
+    // Said once, to somebody who may be listening.
+    refuse(PlainStatus::kRequestTimeout);
+    if (flush()) linger();
+}
+
+void PullClient::drain() {
+    is_closing_ = true;
+    if (state_ == State::kReading && !has_begun_head_) close();
+}
+
+void PullClient::close() {
+    error_code ignored;  // The other side may be gone already.
+    socket_.close(ignored);
+}
+
+void PullClient::read() {
+    if (input_end_ == input_.size()) {
+        input_.erase(0, input_begin_);
+        input_end_ -= std::exchange(input_begin_, 0);
+        const auto grown = std::max(kInputBytesFirst, input_end_ * 2);
+        input_.resize(std::min(grown, around_.head_limits.bytes_max + kInputBytesFirst));
+    }
+    is_read_pending_ = true;
+    socket_.async_read_some(asio::buffer(input_.data() + input_end_, input_.size() - input_end_),
+                            [self = shared_from_this()](error_code error, std::size_t bytes) {
+                                self->is_read_pending_ = false;
+                                // A time limit was over meanwhile, and its answer is on its way or sent.
+                                if (self->state_ == State::kWriting) return;
+                                if (error) return self->close();
+                                self->state_ == State::kLingering ? self->read_and_drop() : self->received(bytes);
+                            });
+}
+
+void PullClient::received(std::size_t bytes) {
+    input_end_ += bytes;
+    if (!has_begun_head_) {
+        has_begun_head_ = true;
+        set_limit(around_.settings.head_timeout);
+    }
+    serve_input();
+}
+
+void PullClient::serve_input() {
+    for (;;) {
+        take_requests();
+        // What is answered already waits for the answer that is being asked for: one after the other on one socket.
+        if (state_ == State::kAsking) return;
+        if (output_.empty()) break;
+        if (!flush()) return;
+    }
+    is_closing_ ? linger() : read();
+}
+
+void PullClient::take_requests() {
+    const auto may_go_on = [this] {
+        return state_ == State::kReading && !is_closing_ && body_.empty() && output_.size() <= kOutputBytesMax;
+    };
+    while (may_go_on() && input_begin_ < input_end_) {
+        const std::string_view input(input_.data() + input_begin_, input_end_ - input_begin_);
+        const auto result = read_head(input, around_.head_limits, head_);
+        if (result.refusal) return refuse(*result.refusal);
+        if (result.bytes == 0) return;
+        head_bytes_ = result.bytes;
+        serve_one();
+    }
+}
+
+void PullClient::serve_one() {
+    if (around_.is_draining || !head_.is_kept_alive) is_closing_ = true;
+    const auto target = serve::split_target(head_.target);
+    if (head_.method == RequestHead::Method::kOther) {
+        // What such a request brings along is not read, so nothing may follow it.
+        is_closing_ = true;
+        return add_plain(PlainStatus::kMethodNotAllowed);
+    }
+    if (!serve::is_feed_path(target.path)) return add_plain(PlainStatus::kNotFound);
+    head_.key.query = target.query;
+    const auto key = serve::presented_key(head_.key);
+    if (key.empty() || key.size() > serve::kKeyBytesMax) return add_plain(PlainStatus::kUnauthorized);
+    if (key != last_key_) {
+        last_key_ = key;
+        last_digest_ = serve::key_digest(key);
+    }
+    const auto path = serve::parse_feed_path(target.path);
+    const auto now = around_.clock.steady_now();
+    switch (path ? around_.keys.judge(last_digest_, *path, now) : around_.keys.judge_key(last_digest_, now)) {
+        case Verdict::kAllowed:
+            return ask_cache(*path);
+        case Verdict::kNoKey:
+            return add_plain(PlainStatus::kUnauthorized);
+        case Verdict::kNoFile:
+            return add_plain(PlainStatus::kNotFound);
+        case Verdict::kUnknowable:
+            return add_plain(PlainStatus::kUnavailable);
+    }
+}
+
+void PullClient::ask_cache(const serve::FeedPath& path) {
+    const auto coding = serve::choose_coding(head_.accept_encoding);
+    if (!coding) return add_plain(PlainStatus::kNotAcceptable);
+    coding_ = *coding;
+    state_ = State::kAsking;
+    doc_key_ = path.doc_key;
+    around_.cache.get(path.doc_key, [self = shared_from_this()](const PullAnswer& answer) { self->answer(answer); });
+}
+
+void PullClient::answer(const PullAnswer& answer) {
+    if (is_closed()) return;
+    switch (answer.kind) {
+        case PullAnswer::Kind::kFile:
+            return answer_file(answer);
+        case PullAnswer::Kind::kMissing:
+            add_plain(PlainStatus::kNotFound);
+            break;
+        case PullAnswer::Kind::kGone:
+            add_plain(PlainStatus::kGone);
+            break;
+        case PullAnswer::Kind::kUnavailable:
+            add_plain(PlainStatus::kUnavailable);
+            break;
+    }
+    serve_input();
+}
+
+void PullClient::answer_file(const PullAnswer& answer) {
+    const auto& copy = *answer.copy;
+    const auto& heads = copy.heads(coding_);
+    if (serve::is_not_modified(head_.conditions, heads.etag, copy.last_modified)) {
+        output_ += heads.not_modified;
+        add_common(answer);
+        end_head();
+        around_.counters.not_modified.increment();
+        answered();
+        return serve_input();
+    }
+    const bool needs_plain = coding_ == serve::Coding::kPlain && head_.method == RequestHead::Method::kGet;
+    if (!needs_plain || copy.plain_body) {
+        add_file(answer, copy.plain_body);
+        return serve_input();
+    }
+    around_.cache.with_plain(doc_key_, answer.copy, [self = shared_from_this(), answer](bool is_there) {
+        if (self->is_closed()) return;
+        is_there ? self->add_file(answer, answer.copy->plain_body) : self->add_plain(PlainStatus::kUnavailable);
+        self->serve_input();
+    });
+}
+
+void PullClient::add_file(const PullAnswer& answer, const std::shared_ptr<const std::string>& plain) {
+    output_ += answer.copy->heads(coding_).ok;
+    add_common(answer);
+    end_head();
+    around_.counters.ok.increment();
+    if (head_.method == RequestHead::Method::kGet) {
+        const bool is_plain = coding_ == serve::Coding::kPlain;
+        const std::string_view body = is_plain ? *plain : answer.copy->document->body_gz;
+        if (body.size() <= kCopiedBytesMax) {
+            output_ += body;
+        } else {
+            body_ = body;
+            body_owner_ = is_plain ? std::shared_ptr<const void>(plain) : answer.copy->document;
+        }
+    }
+    answered();
+}
+
+void PullClient::add_plain(PlainStatus status) {
+    const auto& plain = serve::plain_answer(status);
+    output_ += plain.head;
+    output_ += around_.date.text();
+    end_head();
+    if (head_.method != RequestHead::Method::kHead) output_ += plain.body;
+    around_.counters.of(status).increment();
+    answered();
+}
+
+void PullClient::refuse(PlainStatus status) {
+    is_closing_ = true;
+    head_ = {};
+    head_bytes_ = input_end_ - input_begin_;
+    add_plain(status);
+}
+
+void PullClient::add_common(const PullAnswer& answer) {
+    output_ += around_.date.text();
+    if (answer.age) output_.append("Age: ").append(std::to_string(answer.age->count())).append("\r\n");
+}
+
+void PullClient::end_head() { output_ += is_closing_ ? "Connection: close\r\n\r\n" : "\r\n"; }
+
+/// The request is answered and its bytes are no longer needed.
+void PullClient::answered() {
+    state_ = State::kReading;
+    input_begin_ += head_bytes_;
+    head_bytes_ = 0;
+    if (input_begin_ == input_end_) {
+        input_begin_ = input_end_ = 0;
+        has_begun_head_ = false;
+        set_limit(around_.settings.idle_timeout);
+    } else {
+        set_limit(around_.settings.head_timeout);
+    }
+}
+
+bool PullClient::flush() {
+    error_code error;
+    const std::array<asio::const_buffer, 2> pieces{asio::buffer(output_), asio::buffer(body_.data(), body_.size())};
+    const auto done = body_.empty() ? socket_.write_some(pieces[0], error) : socket_.write_some(pieces, error);
+    if (error && error != asio::error::would_block) {
+        close();
+        return false;
+    }
+    if (done == output_.size() + body_.size()) {
+        written();
+        return true;
+    }
+    write_rest(error ? 0 : done);
+    return false;
+}
+
+void PullClient::write_rest(std::size_t done) {
+    state_ = State::kWriting;
+    const auto left = output_.size() + body_.size() - done;
+    const auto pace = static_cast<std::size_t>(around_.settings.bytes_per_second_min);
+    set_limit(around_.settings.write_timeout + std::chrono::seconds(left / pace));
+    const auto of_output = std::min(done, output_.size());
+    const auto of_body = done - of_output;
+    const std::array<asio::const_buffer, 2> pieces{asio::buffer(output_.data() + of_output, output_.size() - of_output),
+                                                   asio::buffer(body_.data() + of_body, body_.size() - of_body)};
+    asio::async_write(socket_, pieces, [self = shared_from_this()](error_code error, std::size_t) {
+        if (error) return self->close();
+        self->written();
+        self->set_limit(self->around_.settings.idle_timeout);
+        self->serve_input();
+    });
+}
+
+void PullClient::written() {
+    output_.clear();
+    // A client that waits should not hold on to what one large answer took.
+    if (output_.capacity() > kOutputBytesKept) output_.shrink_to_fit();
+    body_ = {};
+    body_owner_.reset();
+    state_ = State::kReading;
+}
+
+/// All is said. What still comes is read and thrown away for a moment: closing over unread bytes would send a reset, and
+/// that could take the answer away from the client.
+void PullClient::linger() {
+    error_code ignored;
+    state_ = State::kLingering;
+    set_limit(kLinger);
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+    if (!is_read_pending_) read_and_drop();
+}
+
+void PullClient::read_and_drop() {
+    is_read_pending_ = true;
+    socket_.async_read_some(asio::buffer(input_), [self = shared_from_this()](error_code error, std::size_t) {
+        self->is_read_pending_ = false;
+        error ? self->close() : self->read_and_drop();
+    });
+}
+
+void PullClient::set_limit(milliseconds limit) { deadline_ = around_.clock.steady_now() + limit; }
+
+}  // namespace ftlfeed::app
