@@ -39,6 +39,7 @@ void write_file_whole(const std::string& path, const std::string& content);
 int run_provider(const std::vector<std::string>& arguments);
 int run_generate(const std::vector<std::string>& arguments);
 int run_receive(const std::vector<std::string>& arguments);
+int run_pull(const std::vector<std::string>& arguments);
 int run_proxy(const std::vector<std::string>& arguments);
 
 }  // namespace ftlfeed::sim

@@ -13,6 +13,7 @@ constexpr const char* kHelp = R"(ftl-sim plays the world around ftlfeed.
   ftl-sim provider   a football provider: a tournament over HTTP, minute by minute
   ftl-sim generate   writes a made-up tournament for the provider to play
   ftl-sim receive    a receiving client: logs every file that appears in its folder
+  ftl-sim pull       a pulling client: asks for files again and again
   ftl-sim proxy      a TCP relay with faults on demand
 
 Each tells more with --help. SIGTERM ends them cleanly.
@@ -24,18 +25,19 @@ Example:
 
 int run(const std::vector<std::string>& arguments) {
     using namespace ftlfeed::sim;
-    if (arguments.empty()) throw UsageError("a sub-command is needed: provider, generate, receive or proxy");
+    if (arguments.empty()) throw UsageError("a sub-command is needed: provider, generate, receive, pull or proxy");
     const auto& name = arguments.front();
     const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
     if (name == "provider") return run_provider(rest);
     if (name == "generate") return run_generate(rest);
     if (name == "receive") return run_receive(rest);
+    if (name == "pull") return run_pull(rest);
     if (name == "proxy") return run_proxy(rest);
     if (name == "--help" || name == "-h") {
         fmt::print("{}", kHelp);
         return 0;
     }
-    throw UsageError("'" + name + "' is no sub-command: there are provider, generate, receive and proxy");
+    throw UsageError("'" + name + "' is no sub-command: there are provider, generate, receive, pull and proxy");
 }
 
 }  // namespace

@@ -92,6 +92,13 @@ std::optional<FileRead> read_and_hash(const std::string& path) {
     return read;
 }
 
+std::string sha256_of(const std::string& bytes) {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> hash;
+    unsigned size = 0;
+    EVP_Digest(bytes.data(), bytes.size(), hash.data(), &size, EVP_sha256(), nullptr);
+    return hex(hash.data(), size);
+}
+
 ReceivedLog::ReceivedLog(const std::string& path)
     : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
     if (file_ < 0) throw failure("cannot open", path);
@@ -126,6 +133,23 @@ void ReceivedLog::overflow() {
     json.begin_object();
     json.field("time", now_text());
     json.field("event", "overflow");
+    json.end_object();
+    append(json.text());
+}
+
+void ReceivedLog::pulled(const PullLine& line) {
+    JsonWriter json;
+    json.begin_object();
+    json.field("time", now_text());
+    json.field("path", line.path);
+    json.field("bytes", line.bytes);
+    json.field("sha256", line.sha256);
+    json.field("status", line.status);
+    json.field("ftl_version", line.ftl_version);
+    json.field("etag", line.etag);
+    if (!line.coding.empty()) json.field("coding", line.coding);
+    if (!line.age.empty()) json.field("age", line.age);
+    if (!line.error.empty()) json.field("error", line.error);
     json.end_object();
     append(json.text());
 }

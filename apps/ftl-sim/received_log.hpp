@@ -26,6 +26,21 @@ struct FileRead {
 [[nodiscard]] std::optional<FileRead> read_and_hash(const std::string& path);
 [[nodiscard]] std::optional<FileMark> mark_of(const std::string& path);
 
+[[nodiscard]] std::string sha256_of(const std::string& bytes);
+
+/// What a pull got, as it is logged. Of anything but a 200, bytes and hash are none.
+struct PullLine {
+    std::string path;  ///< EVENT/FEED_TYPE[/FILTER]
+    std::optional<std::uint64_t> bytes;
+    std::optional<std::string> sha256;  ///< Of the unpacked body, as its bytes.
+    std::optional<int> status;          ///< None when no whole answer came.
+    std::string ftl_version;            ///< What the ETag says without its coding.
+    std::string etag;
+    std::string coding;
+    std::string age;
+    std::string error;
+};
+
 /// A receiver's log: JSON lines, appended. Threads: confined to one.
 class ReceivedLog {
 public:
@@ -41,6 +56,8 @@ public:
     void deleted(const std::string& path);
     /// `{"time","event":"overflow"}`: the kernel dropped events; files that changed meanwhile follow, once each.
     void overflow();
+    /// `{"time","path","bytes","sha256","status","ftl_version","etag"}`; "coding", "age" and "error" only where there is one.
+    void pulled(const PullLine& line);
     /// Until here everything is on the disk. Throws std::runtime_error.
     void sync();
 
