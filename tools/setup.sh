@@ -32,6 +32,11 @@ boost_package() {
     if [[ ${release%%.*} == 12 ]]; then echo libboost1.81-dev; else echo libboost-dev; fi
 }
 
+# Node.js as it may have come from elsewhere, with an npm of its own that Debian's would conflict with.
+node_packages() {
+    command -v node >/dev/null && command -v npm >/dev/null || echo nodejs npm
+}
+
 packages_of() {
     case $1 in
         run)
@@ -40,7 +45,7 @@ packages_of() {
                 libpqxx-dev libspdlog-dev libssl-dev libtomlplusplus-dev ninja-build pkg-config postgresql prometheus-cpp-dev \
                 python3 python3-psycopg2 python3-redis rapidjson-dev redis-server "$(boost_package)"
             ;;
-        test) echo ccache doctest-dev git ;;
+        test) echo ccache doctest-dev git $(node_packages) ;;
         check) echo clang-format-16 clang-tidy-16 ;;
         bench) echo git libpq-dev ;;
         browser) echo chromium chromium-driver ;;

@@ -2,56 +2,21 @@
 #include <fmt/core.h>
 
 #include <cxxopts.hpp>
-#include <fstream>
-#include <iterator>
-#include <optional>
 #include <sstream>
 #include <utility>
 
 #include "command.hpp"
 #include "generate.hpp"
+#include "options.hpp"
 #include "provider_server.hpp"
 #include "proxy.hpp"
-#include "receive.hpp"
 
 namespace ftlfeed::sim {
 namespace {
 
-using Texts = std::vector<std::string>;
-
-/// Parses a sub-command's options; --help prints `text` with the options and gives nothing back.
-std::optional<cxxopts::ParseResult> parse(cxxopts::Options& options, const std::vector<std::string>& arguments,
-                                          const char* examples) {
-    options.add_options()("h,help", "Show this and end");
-    std::vector<const char*> raw{"ftl-sim"};
-    for (const auto& argument : arguments) raw.push_back(argument.c_str());
-    try {
-        auto parsed = options.parse(static_cast<int>(raw.size()), raw.data());
-        if (!parsed.unmatched().empty()) throw UsageError("'" + parsed.unmatched().front() + "' is not expected here");
-        if (parsed.count("help") == 0) return parsed;
-    } catch (const cxxopts::exceptions::exception& error) {
-        throw UsageError(error.what());
-    }
-    fmt::print("{}\n{}", options.help(), examples);
-    return std::nullopt;
-}
-
-std::string needed(const cxxopts::ParseResult& options, const std::string& name) {
-    if (options.count(name) == 0) throw UsageError("--" + name + " is needed");
-    return options[name].as<std::string>();
-}
-
 template <typename Settings>
 void take_optional(const cxxopts::ParseResult& options, const std::string& name, Settings& setting) {
     if (options.count(name) > 0) setting = options[name].as<std::size_t>();
-}
-
-/// Tells whoever waits for it which port was taken.
-void announce_port(const cxxopts::ParseResult& options, std::uint16_t port, const std::string& what) {
-    fmt::print(stderr, "ftl-sim: {} on 127.0.0.1:{}\n", what, port);
-    if (options.count("port-file") > 0) {
-        write_file_whole(options["port-file"].as<std::string>(), std::to_string(port) + "\n");
-    }
 }
 
 double speed_of(const std::string& text) {
@@ -116,13 +81,7 @@ ProviderSettings provider_settings(const cxxopts::ParseResult& options) {
     return settings;
 }
 
-/// The text itself, or with `@` in front the content of a file.
-ProxyScript script_of(const std::string& text) {
-    if (!text.starts_with('@')) return ProxyScript::parse(text);
-    std::ifstream file(text.substr(1), std::ios::binary);
-    if (!file) throw UsageError("cannot read the script " + text.substr(1));
-    return ProxyScript::parse(std::string(std::istreambuf_iterator<char>(file), {}));
-}
+ProxyScript script_of(const std::string& text) { return ProxyScript::parse(script_text(text)); }
 
 }  // namespace
 
@@ -198,28 +157,6 @@ Examples:
     }
     fmt::print("{}", text);
     return std::fflush(stdout) == 0 ? 0 : 1;
-}
-
-int run_receive(const std::vector<std::string>& arguments) {
-    cxxopts::Options options("ftl-sim receive", "Watches a client's folder and logs what renames bring there.\n");
-    auto add = options.add_options();
-    add("folder", "Folder to watch, with all that are or come below it", cxxopts::value<std::string>(), "DIR");
-    add("log", "Log to append to, a JSON object a line", cxxopts::value<std::string>(), "FILE");
-    add("ready-file", "Written once the folder is watched", cxxopts::value<std::string>()->default_value(""), "FILE");
-    const auto parsed = parse(options, arguments, R"(
-A line: {"time":"2026-06-11T19:00:00.123Z","path":"cup/calendar.json","bytes":512,"sha256":"..."}
-Names with a leading dot are temporary and not logged. SIGTERM: what is queued is still logged, then it ends.
-
-Example:
-  ftl-sim receive --folder out --log receivers/directory.jsonl --ready-file receivers/ready
-)");
-    if (!parsed) return 0;
-    Receiver receiver({needed(*parsed, "folder"), needed(*parsed, "log"), (*parsed)["ready-file"].as<std::string>()});
-    const SignalWatch watch({SIGTERM, SIGINT}, [&receiver](int) { receiver.stop(); });
-    if (const auto ready = (*parsed)["ready-file"].as<std::string>(); !ready.empty())
-        write_file_whole(ready, "ready\n");
-    receiver.run();
-    return 0;
 }
 
 int run_proxy(const std::vector<std::string>& arguments) {

@@ -12,7 +12,7 @@ constexpr const char* kHelp = R"(ftl-sim plays the world around ftlfeed.
 
   ftl-sim provider   a football provider: a tournament over HTTP, minute by minute
   ftl-sim generate   writes a made-up tournament for the provider to play
-  ftl-sim receive    a receiving client: logs every file that appears in its folder
+  ftl-sim receive    a receiving client: logs what comes to its folder or its webhook
   ftl-sim pull       a pulling client: asks for files again and again
   ftl-sim proxy      a TCP relay with faults on demand
 

@@ -154,6 +154,25 @@ void ReceivedLog::pulled(const PullLine& line) {
     append(json.text());
 }
 
+void ReceivedLog::webhook(const WebhookLine& line) {
+    JsonWriter json;
+    json.begin_object();
+    json.field("time", now_text());
+    json.field("path", line.path);
+    json.field("bytes", line.bytes);
+    json.field("sha256", line.sha256);
+    json.field("webhook_id", line.webhook_id);
+    json.field("ftl_version", line.ftl_version);
+    json.field("status", line.status);
+    json.field("event", line.event);
+    json.field("signed", line.is_signed);
+    if (line.is_repeated) json.field("repeated", true);
+    if (!line.complaint.empty()) json.field("complaint", line.complaint);
+    if (!line.fault.empty()) json.field("fault", line.fault);
+    json.end_object();
+    append(json.text());
+}
+
 void ReceivedLog::append(const std::string& line) {
     const auto whole = line + "\n";
     std::size_t done = 0;

@@ -28,6 +28,21 @@ struct FileRead {
 
 [[nodiscard]] std::string sha256_of(const std::string& bytes);
 
+/// A request to a webhook, as it is logged. Of one whose body was not read, bytes, hash and status are none.
+struct WebhookLine {
+    std::string path;  ///< The header ftl-file.
+    std::optional<std::uint64_t> bytes;
+    std::optional<std::string> sha256;
+    std::string webhook_id;
+    std::string ftl_version;
+    std::optional<int> status;  ///< What was answered, or would have been.
+    std::string event;          ///< The header ftl-event.
+    std::optional<bool> is_signed;
+    bool is_repeated = false;  ///< An id that was taken before.
+    std::string complaint;
+    std::string fault;  ///< What the script had it do.
+};
+
 /// What a pull got, as it is logged. Of anything but a 200, bytes and hash are none.
 struct PullLine {
     std::string path;  ///< EVENT/FEED_TYPE[/FILTER]
@@ -58,6 +73,9 @@ public:
     void overflow();
     /// `{"time","path","bytes","sha256","status","ftl_version","etag"}`; "coding", "age" and "error" only where there is one.
     void pulled(const PullLine& line);
+    /// `{"time","path","bytes","sha256","webhook_id","ftl_version","status","event","signed"}`; "repeated", "complaint" and
+    /// "fault" only where there is one.
+    void webhook(const WebhookLine& line);
     /// Until here everything is on the disk. Throws std::runtime_error.
     void sync();
 

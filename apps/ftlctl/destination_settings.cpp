@@ -6,6 +6,7 @@
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/deliver/name_template.hpp>
+#include <ftlfeed/deliver/webhook_url.hpp>
 #include <ftlfeed/store/value.hpp>
 
 #include <ftlctl/arguments.hpp>
@@ -15,6 +16,9 @@ namespace ftlctl {
 namespace {
 
 enum class Kind { kText, kFolder, kTemplate, kParts, kOnRetire, kNumber };
+
+/// One option for four columns.
+constexpr auto kUrlOption = "url";
 
 struct Setting {
     const char* option;
@@ -103,16 +107,29 @@ SettingChange change_of(const Setting& setting, const std::string& text) {
     return {setting.column, "text", ftlfeed::store::checked(text)};
 }
 
+std::vector<SettingChange> url_changes(const std::string& text) {
+    try {
+        const auto url = ftlfeed::deliver::WebhookUrl::parse(text);
+        return {{"url_scheme", "text", url.scheme},
+                {"host", "text", url.host},
+                {"port", "integer", url.port ? std::to_string(*url.port) : "", !url.port},
+                {"url_path", "text", url.path}};
+    } catch (const ftlfeed::core::InvalidInput& error) {
+        throw UsageError("--url: " + std::string(error.what()));
+    }
+}
+
 }  // namespace
 
 std::vector<Option> destination_options() {
-    std::vector<Option> options;
+    std::vector<Option> options{{kUrlOption, "URL", "a webhook's URL, https://… or http://…"}};
     for (const auto& setting : kSettings) options.push_back({setting.option, setting.value, setting.doc});
     return options;
 }
 
 std::vector<SettingChange> destination_changes(Call& call) {
     std::vector<SettingChange> changes;
+    if (const auto url = call.option(kUrlOption)) changes = url_changes(*url);
     for (const auto& setting : kSettings) {
         const auto text = call.option(setting.option);
         if (text) changes.push_back(change_of(setting, *text));

@@ -5,6 +5,9 @@
 #include <ftlfeed/deliver/directory_transport.hpp>
 #include <ftlfeed/deliver/dispatcher.hpp>
 #include <ftlfeed/deliver/host_fence.hpp>
+#include <ftlfeed/deliver/webhook_transport.hpp>
+
+#include "deliver/credential_source.hpp"
 
 namespace ftlfeed::deliver {
 
@@ -33,11 +36,35 @@ void bind_settings(core::Settings& settings, DeliverSettings& target) {
                   "the fence: hosts, *.names, addresses, blocks, or * for every public address; empty: none");
     settings.bind("deliver.master_key_file", target.master_key_file,
                   "file or credential:NAME with the key that opens stored credentials");
+    settings.bind("deliver.resolve_programs", target.resolve_programs,
+                  "programs, by absolute path, that may be run to get a credential; empty: none");
+    settings.bind("deliver.tls_roots_file", target.tls_roots_file,
+                  "PEM file with the roots that receivers' certificates go back to; empty: the system's");
 }
+
+namespace {
+
+std::unique_ptr<Transport> webhook(const DeliverSettings& settings, const HostFence& fence, const core::Clock& clock,
+                                   const DestinationSettings& destination) {
+    const CredentialSource source{settings.master_key_file, {settings.resolve_programs}};
+    const auto secrets = [credentials = destination.credentials, source, &clock](core::Deadline deadline) {
+        return signing_secrets(credentials, source, deadline, clock);
+    };
+    return std::make_unique<WebhookTransport>(
+        WebhookTransport::Parts{{destination.url_scheme, destination.host, destination.port, destination.url_path},
+                                destination.id,
+                                destination.label,
+                                destination.limits,
+                                settings.tls_roots_file,
+                                secrets},
+        fence, clock);
+}
+
+}  // namespace
 
 TransportFactory built_in_transports(const DeliverSettings& settings, const core::Clock& clock) {
     const HostFence fence(settings.allowed_hosts);
-    return [fence, &clock](const DestinationSettings& destination) -> std::unique_ptr<Transport> {
+    return [settings, fence, &clock](const DestinationSettings& destination) -> std::unique_ptr<Transport> {
         if (!destination.host.empty() && !fence.may_name(destination.host)) {
             throw core::InvalidInput("host " + core::json_quoted(core::shorten(destination.host, 200)) +
                                      " is outside the fence; add it to deliver.allowed_hosts");
@@ -45,8 +72,9 @@ TransportFactory built_in_transports(const DeliverSettings& settings, const core
         if (destination.transport == "directory") {
             return std::make_unique<DirectoryTransport>(destination.folder, destination.id, clock);
         }
+        if (destination.transport == "webhook") return webhook(settings, fence, clock, destination);
         throw core::InvalidInput("transport " + core::json_quoted(core::shorten(destination.transport, 100)) +
-                                 " is not known; this build has: directory");
+                                 " is not known; this build has: directory, webhook");
     };
 }
 

@@ -5,21 +5,15 @@
 
 #include <algorithm>
 
+#include <ftlfeed/core/failure.hpp>
+#include <ftlfeed/deliver/dispatcher.hpp>
+
 #include "deliver/sql.hpp"
 
 namespace ftlfeed::deliver {
 namespace {
 
 constexpr std::string_view kLeasePrefix = "deliver:";
-
-std::string id_array(const std::vector<AssignmentId>& ids) {
-    std::string text = "{";
-    for (const auto id : ids) {
-        if (text.size() > 1) text += ',';
-        text += std::to_string(id.value);
-    }
-    return text + "}";
-}
 
 std::optional<std::vector<std::string>> array_or_none(const pqxx::field& field) {
     if (field.is_null()) return std::nullopt;
@@ -43,6 +37,8 @@ LoadedDestination read_destination(const pqxx::row& row) {
     settings.host = text_or_empty(row["host"]);
     if (!row["port"].is_null()) settings.port = row["port"].as<int>();
     settings.folder = text_or_empty(row["folder"]);
+    settings.url_scheme = text_or_empty(row["url_scheme"]);
+    settings.url_path = text_or_empty(row["url_path"]);
     settings.name_template = row["name_template"].as<std::string>();
     settings.events = array_or_none(row["events"]);
     settings.feed_types = array_or_none(row["feed_types"]);
@@ -68,7 +64,9 @@ bool DestinationSettings::wants(const core::FeedKey& key) const {
 }
 
 std::string DestinationSettings::target() const {
-    return transport + "|" + host + "|" + (port ? std::to_string(*port) : "") + "|" + folder;
+    // What has no URL is named as it was before there were any: proofs hold these texts.
+    const auto url = url_scheme.empty() && url_path.empty() ? "" : "|" + url_scheme + "|" + url_path;
+    return transport + "|" + host + "|" + (port ? std::to_string(*port) : "") + "|" + folder + url;
 }
 
 std::string lease_name(const std::string& worker) { return std::string(kLeasePrefix) + worker; }
@@ -102,15 +100,29 @@ DestinationsSeen see_destinations(store::Session& session) {
 
 std::vector<LoadedDestination> load_destinations(store::Session& session, const std::vector<AssignmentId>& ids) {
     std::vector<LoadedDestination> loaded;
-    session.read([&](pqxx::transaction_base& tx) {
+    // One snapshot: a secret and the settings that it belongs to change together.
+    session.read_snapshot([&](pqxx::transaction_base& tx) {
         const auto rows = tx.exec_params(
             "SELECT a.*, c.code || '/' || a.name AS label, "
             "(extract(epoch FROM a.next_try - clock_timestamp()) * 1000)::bigint AS left_ms "
             "FROM delivery_assignment a JOIN delivery_client c ON c.id = a.client_id WHERE a.id = ANY ($1::bigint[])",
             id_array(ids));
+        loaded.clear();
         for (const auto& row : rows) loaded.push_back(read_destination(row));
+        for (auto& credential : stored_credentials(tx, ids)) {
+            const auto theirs = std::find_if(loaded.begin(), loaded.end(), [&](const LoadedDestination& destination) {
+                return destination.settings.id == credential.assignment;
+            });
+            if (theirs != loaded.end()) theirs->settings.credentials.push_back(std::move(credential));
+        }
     });
     return loaded;
+}
+
+DestinationSettings read_destination_settings(store::Session& session, AssignmentId id) {
+    auto loaded = load_destinations(session, {id});
+    if (loaded.empty()) throw core::InvalidInput("there is no destination " + std::to_string(id.value));
+    return std::move(loaded.front().settings);
 }
 
 std::vector<AssignmentId> claim_free(store::Session& session, const std::vector<AssignmentId>& ids,

@@ -55,6 +55,7 @@ void Destinations::load(store::Session& session, const std::vector<DestinationRo
         ids.push_back(row.id);
         txids[row.id] = row.txid;
     }
+    clear_switched_off(session, rows);
     const auto now = clock_.steady_now();
     for (auto& loaded : load_destinations(session, ids)) {
         const auto id = loaded.settings.id;
@@ -65,6 +66,7 @@ void Destinations::load(store::Session& session, const std::vector<DestinationRo
         } else if (known.txid != txids[id]) {
             known.destination->state.with([&](Destination::State& state) {
                 state.settings = settings;
+                state.is_active = true;  // It may have been off for less than a look.
                 state.queue.settings_changed(settings->pace, now);
             });
         }
@@ -72,6 +74,24 @@ void Destinations::load(store::Session& session, const std::vector<DestinationRo
         known.txid = txids[id];
         compare(session, *known.destination, *settings, last_alive);
     }
+}
+
+void Destinations::clear_switched_off(store::Session& session, const std::vector<DestinationRow>& rows) {
+    std::set<std::string> off;
+    session.read([&](pqxx::transaction_base& tx) {
+        for (const auto& row :
+             tx.exec_params("SELECT subject FROM alert WHERE kind = $1 AND cleared_at IS NULL", kSwitchedOffAlert)) {
+            off.insert(row[0].as<std::string>());
+        }
+    });
+    if (std::none_of(rows.begin(), rows.end(), [&](const auto& row) { return row.is_on && off.contains(row.label); })) {
+        return;
+    }
+    session.write([&](pqxx::transaction_base& tx) {
+        for (const auto& row : rows) {
+            if (row.is_on && off.contains(row.label)) alert::clear(tx, kSwitchedOffAlert, row.label);
+        }
+    });
 }
 
 void Destinations::compare(store::Session& session, Destination& destination, const DestinationSettings& settings,

@@ -52,6 +52,8 @@ private:
     void compare(store::Session& session, Destination& destination, const DestinationSettings& settings,
                  std::optional<core::SteadyTime> last_alive);
     void note_behind(store::Session& session, core::SystemTime now);
+    /// A receiver had switched them off, and somebody has switched them on again.
+    static void clear_switched_off(store::Session& session, const std::vector<DestinationRow>& rows);
     void clear_alerts_of_off(store::Session& session, const DestinationsSeen& seen);
 
     const std::string worker_;

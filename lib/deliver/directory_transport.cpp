@@ -239,6 +239,21 @@ Look DirectoryTransport::look(const Outgoing& file, SendGuard& guard) {
     }
 }
 
+SendOutcome DirectoryTransport::test(SendGuard& guard) {
+    const auto what = "write a test file in " + folder_;
+    check_deadline(clock_, guard, what);
+    const auto root = open_root(folder_);
+    // A temporary name: whoever reads the folder passes over it, and should it stay, the next sweep removes it.
+    const auto name = ".test.d" + std::to_string(assignment_.value) + "-" + std::to_string(::getpid()) + ".tmp";
+    const auto refusal = [&](int error) { return directory_refusal(error, DirectoryStep::kFile, true, what); };
+    Descriptor fd(::openat(root.get(), name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (!fd.is_open()) return refusal(errno);
+    const TemporaryFile leftover(root.get(), name);
+    if (const int error = write_all(fd.get(), "ftlfeed: a test\n", clock_, guard, what)) return refusal(error);
+    if (::fsync(fd.get()) != 0) return refusal(errno);
+    return Stored{"a test file was written and removed", Guarantee::kAtomicReplace};
+}
+
 void DirectoryTransport::remove_leftovers(int folder, const RemotePath& path) {
     // Once for each folder: only a predecessor that was killed can have left something.
     const auto name_at = path.text().size() - path.name().size();

@@ -8,7 +8,8 @@ namespace ftlfeed::deliver {
 core::Deadline LeaseGuard::deadline() const {
     const auto held = parts_.lease.held();
     const auto until = held.fence == us_.fence ? held.valid_until : core::SteadyTime{};  // Over.
-    return send_deadline(settings_->limits, started_, until, parts_.margin).earlier(core::Deadline(parts_.stop_limit));
+    return send_deadline(settings_->limits, started_, until, parts_.margin)
+        .earlier(core::Deadline(parts_.stop_limit.load()));
 }
 
 bool LeaseGuard::holds_lease() const {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+
 #include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/deliver/transport.hpp>
 #include <ftlfeed/store/pool.hpp>
@@ -18,7 +20,7 @@ public:
         core::Clock& clock;
         const LeaseKeeper& lease;
         std::chrono::milliseconds margin;
-        core::SteadyTime stop_limit;
+        const std::atomic<core::SteadyTime>& stop_limit;  ///< Looked at again and again: a stop may come during a send.
     };
     LeaseGuard(Parts parts, Destination& destination, SettingsPtr settings, WorkerIdentity us)
         : parts_(parts),

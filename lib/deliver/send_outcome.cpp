@@ -14,6 +14,8 @@ std::string_view name_of(Guarantee guarantee) {
             return "size_checked";
         case Guarantee::kContentChecked:
             return "content_checked";
+        case Guarantee::kAcknowledged:
+            return "acknowledged";
     }
     FTL_ASSERT(false && "a guarantee without a name");
     return "";

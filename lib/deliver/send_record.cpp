@@ -128,6 +128,22 @@ void clear_failures(pqxx::transaction_base& tx, const DestinationSettings& setti
     alert::clear(tx, kFileRefusedAlert, file_subject(settings, key));
 }
 
+void write_failed_attempt(pqxx::transaction_base& tx, const DestinationSettings& settings, const WorkerIdentity& us,
+                          const core::FeedKey& key, const FailedTry& failed, const std::string& error) {
+    const auto& sending = failed.sending;
+    store::exec_planned(tx,
+                        "INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, outcome, worker, "
+                        "started_at, path, error) VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce(to_timestamp($8::bigint "
+                        "/ 1000000.0), clock_timestamp()), $9, $10)",
+                        settings.id.value, key.doc_key(), failed.version.epoch, failed.version.seq,
+                        failed.version.render,
+                        failed.in_doubt                           ? "in_doubt"
+                        : failed.scope == FailedTry::Scope::kFile ? "refused"
+                                                                  : "failed",
+                        us.worker, sending ? std::optional(to_micros(sending->started_at)) : std::nullopt,
+                        sending ? std::optional(sending->place.path) : std::nullopt, error);
+}
+
 }  // namespace
 
 Begun begin_send(store::Session& session, BodyCache& bodies, const DestinationSettings& settings,
@@ -261,22 +277,30 @@ void record_failure(store::Session& session, const DestinationSettings& settings
                                 "refusal_lasts = $5 WHERE id = $1",
                                 settings.id.value, failed.failures, failed.next_try_in.count(), error, failed.lasts);
         }
-        store::exec_planned(
-            tx,
-            "INSERT INTO delivery_attempt (assignment_id, doc_key, epoch, seq, render, outcome, worker, "
-            "started_at, path, error) VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce(to_timestamp($8::bigint "
-            "/ 1000000.0), clock_timestamp()), $9, $10)",
-            settings.id.value, key.doc_key(), failed.version.epoch, failed.version.seq, failed.version.render,
-            failed.in_doubt ? "in_doubt"
-            : is_file       ? "refused"
-                            : "failed",
-            us.worker, sending ? std::optional(to_micros(sending->started_at)) : std::nullopt,
-            sending ? std::optional(sending->place.path) : std::nullopt, error);
+        write_failed_attempt(tx, settings, us, key, failed, error);
         if (failed.lasts || is_file || failed.failures >= settings.alert_failures) {
             alert::raise(tx, {is_file ? kFileRefusedAlert : kFailingAlert,
                               is_file ? file_subject(settings, key) : settings.label, alert::Severity::kCritical,
                               core::shorten(error, kErrorBytesMax)});
         }
+    });
+}
+
+void switch_off(store::Session& session, const DestinationSettings& settings, const WorkerIdentity& us,
+                const Sending& sending, const SwitchedOff& off) {
+    const auto reason = store::checked(core::shorten(off.reason, kErrorBytesMax));
+    session.write([&](pqxx::transaction_base& tx) {
+        clear_sending(tx, settings.id, sending.key, sending.version);
+        FailedTry failed;
+        failed.version = sending.version;
+        failed.sending = sending;
+        write_failed_attempt(tx, settings, us, sending.key, failed, reason);
+        tx.exec_params(
+            "UPDATE delivery_assignment SET is_on = false, off_reason = $2, off_by = 'receiver', "
+            "off_at = clock_timestamp(), failures = $3, next_try = NULL, last_error = $2 WHERE id = $1 AND is_on",
+            settings.id.value, reason, off.failures);
+        alert::raise(tx, {kSwitchedOffAlert, settings.label, alert::Severity::kCritical,
+                          reason + "; it is switched off until somebody switches it on again"});
     });
 }
 

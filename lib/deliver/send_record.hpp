@@ -88,6 +88,14 @@ struct FailedTry {
 };
 void record_failure(store::Session& session, const DestinationSettings& settings, const WorkerIdentity& us,
                     const core::FeedKey& key, const FailedTry& failed);
+/// The receiver wants nothing more: the destination is off from now on, with its reason and an alert of its own, which
+/// stays until somebody switches it on again. With the failed attempt, in one transaction.
+struct SwitchedOff {
+    std::string reason;
+    int failures = 1;
+};
+void switch_off(store::Session& session, const DestinationSettings& settings, const WorkerIdentity& us,
+                const Sending& sending, const SwitchedOff& off);
 /// The send was given up before it published.
 void withdraw_sending(store::Session& session, AssignmentId assignment, const Sending& sending);
 
@@ -104,5 +112,6 @@ void owe_again(store::Session& session, AssignmentId assignment, const core::Fee
 constexpr const char* kFailingAlert = "deliver.failing";
 constexpr const char* kFileRefusedAlert = "deliver.file_refused";
 constexpr const char* kBehindAlert = "deliver.behind";
+constexpr const char* kSwitchedOffAlert = "deliver.switched_off";
 
 }  // namespace ftlfeed::deliver

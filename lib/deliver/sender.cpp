@@ -157,7 +157,7 @@ Transport& Sender::transport_of(Task& task) {
 }
 
 void Sender::transfer(Task& task, Sending sending, bool is_removal) {
-    LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit()}, task.destination,
+    LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit_}, task.destination,
                      task.settings, task.us);
     guard.guards(sending);
     const auto started = parts_.clock.steady_now();
@@ -181,6 +181,7 @@ void Sender::transfer(Task& task, Sending sending, bool is_removal) {
     if (const auto* refused = std::get_if<Refused>(&*outcome)) {
         return file_refused(task, *refused, sending.version, sending);
     }
+    if (const auto* gone = std::get_if<Gone>(&*outcome)) return receiver_gone(task, *gone, sending);
     withheld(task, sending);
 }
 
@@ -193,7 +194,7 @@ void Sender::settle(Task& task) {
     if (!open) return settled();
     auto look = Look::kCannot;
     if (open->body) {
-        LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit()}, task.destination,
+        LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit_}, task.destination,
                          task.settings, task.us);
         try {
             const RemotePath path(open->place.path);
@@ -220,7 +221,7 @@ void Sender::look_again(Task& task) {
     const auto proven = proven_file(*parts_.pool.borrow(), parts_.bodies, *task.settings, task.job.key);
     auto look = Look::kCannot;
     if (proven) {
-        LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit()}, task.destination,
+        LeaseGuard guard({parts_.pool, parts_.clock, parts_.lease, parts_.lease_margin, stop_limit_}, task.destination,
                          task.settings, task.us);
         try {
             const RemotePath path(proven->place.path);
@@ -311,6 +312,28 @@ void Sender::withheld(Task& task, const Sending& sending) {
         {{"destination", task.settings->label}, {"file", task.job.key.doc_key()}, {"version", sending.version.text()}});
     withdraw_sending(*parts_.pool.borrow(), task.settings->id, sending);
     put_back(task, false);
+}
+
+void Sender::receiver_gone(Task& task, const Gone& gone, const Sending& sending) {
+    const auto failure = core::Failure::permanent(gone.reason);
+    const auto now = parts_.clock.steady_now();
+    const auto failures = task.destination.state.with([&](Destination::State& mine) {
+        mine.queue.failed(failure, now, task.destination.sending.jitter());
+        return mine.queue.tries().failures;
+    });
+    failed_.increment();
+    core::log_warning(
+        "deliver.switched_off",
+        {{"destination", task.settings->label}, {"file", task.job.key.doc_key()}, {"reason", gone.reason}});
+    try {
+        switch_off(*parts_.pool.borrow(), *task.settings, task.us, sending, {gone.reason, failures});
+        // Its other files are not even tried. The dispatcher finds it switched off at its next look.
+        task.destination.state.with([](Destination::State& mine) { mine.is_active = false; });
+    } catch (const core::Failure& away) {
+        // It rests at the slow pace; the receiver will say so again.
+        core::log_warning("deliver.failure_not_recorded",
+                          {{"destination", task.settings->label}, {"error", away.what()}});
+    }
 }
 
 void Sender::put_back(Task& task, bool must_settle) {

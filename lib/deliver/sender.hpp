@@ -69,6 +69,7 @@ private:
     void destination_failed(Task& task, const core::Failure& failure, const core::Version& version,
                             const std::optional<Sending>& sending);
     void withheld(Task& task, const Sending& sending);
+    void receiver_gone(Task& task, const Gone& gone, const Sending& sending);
     /// Our own Postgres is away or the lease is gone: no fault of the destination's.
     void put_back(Task& task, bool must_settle);
     void record(Task& task, const FailedTry& failed);

@@ -6,8 +6,10 @@
 #include <pqxx/result>
 #include <pqxx/strconv>
 #include <string>
+#include <vector>
 
 #include <ftlfeed/core/clock.hpp>
+#include <ftlfeed/deliver/assignment_id.hpp>
 #include <ftlfeed/store/value.hpp>
 
 namespace ftlfeed::deliver {
@@ -21,6 +23,16 @@ inline core::SystemTime from_micros(std::int64_t micros) {
 }
 inline std::int64_t to_micros(core::SystemTime time) {
     return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
+
+/// A `bigint[]` parameter.
+inline std::string id_array(const std::vector<AssignmentId>& ids) {
+    std::string text = "{";
+    for (const auto id : ids) {
+        if (text.size() > 1) text += ',';
+        text += std::to_string(id.value);
+    }
+    return text + "}";
 }
 
 inline std::optional<std::string> text_or_none(const pqxx::field& field) {

@@ -8,6 +8,7 @@
 
 #include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/deliver/assignment_id.hpp>
+#include <ftlfeed/deliver/credential.hpp>
 #include <ftlfeed/deliver/pace.hpp>
 #include <ftlfeed/deliver/send_deadline.hpp>
 #include <ftlfeed/deliver/send_decision.hpp>
@@ -22,6 +23,8 @@ struct DestinationSettings {
     std::string host;
     std::optional<int> port;
     std::string folder;
+    std::string url_scheme;  ///< `https` or `http`, for a webhook.
+    std::string url_path;    ///< With its query, for a webhook.
     std::string name_template;
     std::optional<std::vector<std::string>> events;      ///< None: all.
     std::optional<std::vector<std::string>> feed_types;  ///< None: all.
@@ -29,6 +32,7 @@ struct DestinationSettings {
     std::int64_t render = 1;  ///< Grows with every change of what is sent or how it is named.
     SendLimits limits;
     Pace pace;
+    std::vector<StoredCredential> credentials;
     int alert_failures = 3;                          ///< Failures in a row that raise an alert.
     std::chrono::milliseconds alert_behind{60'000};  ///< Age of the oldest unsent change that raises one.
 

@@ -23,6 +23,8 @@ public:
     [[nodiscard]] SendOutcome remove(const Outgoing& file, SendGuard& guard) override;
     /// Compares the bytes as well: the file can be read here.
     [[nodiscard]] Look look(const Outgoing& file, SendGuard& guard) override;
+    /// Writes a temporary file into the folder, syncs it and removes it.
+    [[nodiscard]] SendOutcome test(SendGuard& guard) override;
 
 private:
     void remove_leftovers(int folder, const RemotePath& path);

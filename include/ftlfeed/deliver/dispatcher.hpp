@@ -31,13 +31,18 @@ struct DeliverSettings {
     std::int64_t body_cache_bytes = 64 * 1024 * 1024;  ///< Bodies kept for the next destination that sends them.
     std::vector<std::string> allowed_hosts;            ///< The fence (host_fence.hpp).
     std::string master_key_file;                       ///< Opens delivery_credential.
+    std::vector<std::string> resolve_programs;         ///< Programs that credentials may be resolved by.
+    std::string tls_roots_file;                        ///< PEM; empty: the system's roots.
 };
 /// Binds the section's keys.
 void bind_settings(core::Settings& settings, DeliverSettings& target);
 
+/// The settings of one destination, for who tries it by hand. Throws core::InvalidInput when there is none.
+[[nodiscard]] DestinationSettings read_destination_settings(store::Session& session, AssignmentId id);
+
 /// Makes the transport of a destination. Throws core::InvalidInput when the settings do not fit it.
 using TransportFactory = std::function<std::unique_ptr<Transport>(const DestinationSettings& settings)>;
-/// The transports of this build, by name: `directory`. Every host passes the fence first.
+/// The transports of this build, by name: `directory`, `webhook`. Every host passes the fence first.
 [[nodiscard]] TransportFactory built_in_transports(const DeliverSettings& settings, const core::Clock& clock);
 
 /// Sends every file version to every destination that wants it, with proof. One in a process; several workers share the

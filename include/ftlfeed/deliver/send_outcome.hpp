@@ -12,6 +12,7 @@ enum class Guarantee {
     kReplaceWithGap,  ///< For a moment there was no file.
     kSizeChecked,     ///< The receiver's size was compared.
     kContentChecked,  ///< The receiver compared a digest of the bytes.
+    kAcknowledged,    ///< The receiver said that it has them (2xx); it cannot be looked at.
 };
 /// As stored in `delivery_state.guarantee`: `atomic_replace` …
 [[nodiscard]] std::string_view name_of(Guarantee guarantee);
@@ -39,6 +40,13 @@ struct Withheld {
     bool operator==(const Withheld&) const = default;
 };
 
-using SendOutcome = std::variant<Stored, Refused, Withheld>;
+/// The receiver wants nothing more, for good: the destination is switched off with this reason.
+struct Gone {
+    std::string reason;
+
+    bool operator==(const Gone&) const = default;
+};
+
+using SendOutcome = std::variant<Stored, Refused, Withheld, Gone>;
 
 }  // namespace ftlfeed::deliver

@@ -70,6 +70,10 @@ public:
     /// Was this version published? Never by size alone: two versions often have the same. Changes nothing but its own
     /// temporary name.
     [[nodiscard]] virtual Look look(const Outgoing& file, SendGuard& guard) = 0;
+
+    /// Tries for a person whether the destination would take files, and leaves none there. Throws as put(). By default:
+    /// core::InvalidInput, since not every transport can.
+    [[nodiscard]] virtual SendOutcome test(SendGuard& guard);
 };
 
 }  // namespace ftlfeed::deliver
