@@ -21,20 +21,6 @@ using core::Failure;
 
 namespace {
 
-/// The answers to commands that were given together. Filled by the loop alone until the last one is there.
-struct Collected {
-    explicit Collected(std::size_t count) : results(count), missing(count) {}
-
-    void take(std::size_t place, ReplyResult result) {
-        results[place] = std::move(result);
-        if (--missing == 0) whole.set_value();
-    }
-
-    std::vector<ReplyResult> results;
-    std::size_t missing;
-    std::promise<void> whole;
-};
-
 /// What callers on other threads may look at.
 class Status {
 public:
@@ -70,6 +56,23 @@ private:
 
 }  // namespace
 
+/// The answers are filled in by the loop alone until the last one is there. Shared by the handlers: a caller may go on
+/// before set_value() has returned in the loop.
+struct BlockingConnection::Sent {
+    explicit Sent(std::size_t count) : results(count), missing(count) {
+        if (count == 0) whole.set_value();
+    }
+
+    void take(std::size_t place, ReplyResult result) {
+        results[place] = std::move(result);
+        if (--missing == 0) whole.set_value();
+    }
+
+    std::vector<ReplyResult> results;
+    std::size_t missing;
+    std::promise<void> whole;
+};
+
 class BlockingConnection::Impl {
 public:
     explicit Impl(const ConnectionSettings& settings)
@@ -91,21 +94,16 @@ public:
     Impl(const Impl&) = delete;
     Impl& operator=(const Impl&) = delete;
 
-    std::vector<ReplyResult> exchange(std::vector<Command> commands) {
-        if (commands.empty()) return {};
+    std::shared_ptr<Sent> begin(std::vector<Command> commands) {
         status_.wait_until_settled(connect_timeout_);
-        // Shared, since this thread may go on before set_value() has returned in the other.
-        const auto collected = std::make_shared<Collected>(commands.size());
-        auto whole = collected->whole.get_future();
-        asio::post(loop_, [&] {
+        auto sent = std::make_shared<Sent>(commands.size());
+        asio::post(loop_, [this, sent, commands = std::move(commands)]() mutable {
             for (std::size_t i = 0; i < commands.size(); ++i) {
                 connection_->request(std::move(commands[i]), request_timeout_,
-                                     [collected, i](ReplyResult result) { collected->take(i, std::move(result)); });
+                                     [sent, i](ReplyResult result) { sent->take(i, std::move(result)); });
             }
         });
-        // Each request has its limit, so this ends.
-        whole.get();
-        return std::move(collected->results);
+        return sent;
     }
 
     [[nodiscard]] CacheClient::Server server() const { return status_.server(); }
@@ -137,23 +135,25 @@ private:
 BlockingConnection::BlockingConnection(const ConnectionSettings& settings) : impl_(std::make_unique<Impl>(settings)) {}
 BlockingConnection::~BlockingConnection() = default;
 
-std::vector<ReplyResult> BlockingConnection::exchange(std::vector<Command> commands) {
-    return impl_->exchange(std::move(commands));
+std::shared_ptr<BlockingConnection::Sent> BlockingConnection::begin(std::vector<Command> commands) {
+    return impl_->begin(std::move(commands));
 }
 
-std::vector<Reply> BlockingConnection::ask_all(std::vector<Command> commands) {
-    auto results = exchange(std::move(commands));
-    throw_first_failure(results, [](const ReplyResult&) { return false; });
-    std::vector<Reply> replies;
-    replies.reserve(results.size());
-    for (auto& result : results) replies.push_back(std::get<Reply>(std::move(result)));
-    return replies;
+std::vector<ReplyResult> BlockingConnection::finish(Sent& sent) {
+    // Each request has its limit, so this ends.
+    sent.whole.get_future().get();
+    return std::move(sent.results);
+}
+
+std::vector<ReplyResult> BlockingConnection::exchange(std::vector<Command> commands) {
+    if (commands.empty()) return {};
+    return finish(*begin(std::move(commands)));
 }
 
 Reply BlockingConnection::ask(Command command) {
     std::vector<Command> commands;
     commands.push_back(std::move(command));
-    return std::move(ask_all(std::move(commands)).front());
+    return reply_in(std::move(exchange(std::move(commands)).front()));
 }
 
 CacheClient::Server BlockingConnection::server() const { return impl_->server(); }

@@ -20,11 +20,15 @@ public:
     BlockingConnection(const BlockingConnection&) = delete;
     BlockingConnection& operator=(const BlockingConnection&) = delete;
 
-    /// Sends all in one go and waits for all answers, request_timeout at most; the first caller of all waits for the first
-    /// attempt to connect besides. Results in the order of the commands.
+    /// Commands that were sent and whose answers nobody has waited for yet. Dropping it is no harm.
+    struct Sent;
+    /// Sends all in one go. Returns at once, but that the first caller of all waits for the first attempt to connect.
+    std::shared_ptr<Sent> begin(std::vector<Command> commands);
+    /// Waits for all answers, request_timeout at most. Results in the order of the commands. Call it once.
+    static std::vector<ReplyResult> finish(Sent& sent);
+    /// Both.
     std::vector<ReplyResult> exchange(std::vector<Command> commands);
-    /// The same; throws the failure that came instead of an answer.
-    std::vector<Reply> ask_all(std::vector<Command> commands);
+    /// One command; throws the failure that came instead of its answer.
     Reply ask(Command command);
 
     [[nodiscard]] CacheClient::Server server() const;

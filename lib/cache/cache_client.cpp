@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -19,6 +20,8 @@ using core::Failure;
 namespace {
 
 constexpr std::size_t kChunkEntriesMax = 2000;
+/// So many commands are sent together: Redis works on them while the next ones are made.
+constexpr std::size_t kSliceMax = 250;
 constexpr std::size_t kChunkBytesMax = std::size_t{4} << 20U;
 /// From so many bytes on a look at the version is cheaper than a body that may be refused.
 constexpr std::size_t kLookBytesMin = 1024;
@@ -102,9 +105,8 @@ public:
         std::vector<std::optional<core::Version>> found;
         while (!keys.empty()) {
             const auto count = chunk_of(keys, [](const Key&) { return std::size_t{0}; });
-            std::vector<Command> looks;
-            for (const auto& key : keys.first(count)) looks.push_back(look_of(key.text()));
-            for (const auto& reply : connection_.ask_all(std::move(looks))) found.push_back(held_version(reply));
+            auto results = ask_each(count, [&](std::size_t i) { return look_of(keys[i].text()); });
+            for (auto& result : results) found.push_back(held_version(reply_in(std::move(result))));
             keys = keys.subspan(count);
         }
         return found;
@@ -121,6 +123,23 @@ public:
 
 private:
     static Command look_of(std::string_view key) { return Command::reading({"HGET", key, "v"}); }
+
+    /// Sends `count` commands and waits for all their answers.
+    template <typename CommandOf>
+    std::vector<ReplyResult> ask_each(std::size_t count, CommandOf command_of) {
+        std::vector<std::shared_ptr<BlockingConnection::Sent>> slices;
+        for (std::size_t first = 0; first < count; first += kSliceMax) {
+            std::vector<Command> commands;
+            for (auto i = first; i < std::min(count, first + kSliceMax); ++i) commands.push_back(command_of(i));
+            slices.push_back(connection_.begin(std::move(commands)));
+        }
+        std::vector<ReplyResult> results;
+        results.reserve(count);
+        for (const auto& slice : slices) {
+            for (auto& result : BlockingConnection::finish(*slice)) results.push_back(std::move(result));
+        }
+        return results;
+    }
 
     std::vector<PutOutcome> put_chunk(std::span<const Put> puts) {
         std::vector<std::optional<PutOutcome>> outcomes(puts.size());
@@ -139,15 +158,12 @@ private:
     /// Settles those whose entries hold as much already, before their bodies are sent.
     void look(std::span<const Put> puts, std::vector<std::optional<PutOutcome>>& outcomes) {
         std::vector<std::size_t> asked;
-        std::vector<Command> looks;
         for (std::size_t i = 0; i < puts.size(); ++i) {
-            if (puts[i].bytes < kLookBytesMin) continue;
-            asked.push_back(i);
-            looks.push_back(look_of(puts[i].key));
+            if (puts[i].bytes >= kLookBytesMin) asked.push_back(i);
         }
-        const auto replies = connection_.ask_all(std::move(looks));
+        auto results = ask_each(asked.size(), [&](std::size_t n) { return look_of(puts[asked[n]].key); });
         for (std::size_t n = 0; n < asked.size(); ++n) {
-            const auto held = held_version(replies[n]);
+            const auto held = held_version(reply_in(std::move(results[n])));
             if (held && *held >= puts[asked[n]].version) outcomes[asked[n]] = Refused{*held};
         }
     }
@@ -156,13 +172,10 @@ private:
     template <typename CommandOf>
     void run_script(std::span<const Put> puts, std::vector<std::optional<PutOutcome>>& outcomes, CommandOf command_of) {
         std::vector<std::size_t> asked;
-        std::vector<Command> commands;
         for (std::size_t i = 0; i < puts.size(); ++i) {
-            if (outcomes[i]) continue;
-            asked.push_back(i);
-            commands.push_back(command_of(puts[i]));
+            if (!outcomes[i]) asked.push_back(i);
         }
-        auto results = connection_.exchange(std::move(commands));
+        const auto results = ask_each(asked.size(), [&](std::size_t n) { return command_of(puts[asked[n]]); });
         throw_first_failure(results, is_unknown_script);
         for (std::size_t n = 0; n < asked.size(); ++n) {
             if (is_unknown_script(results[n])) continue;

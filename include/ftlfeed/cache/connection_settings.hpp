@@ -23,7 +23,7 @@ struct ConnectionSettings {
     std::string name = "ftlfeed";  ///< Shown in CLIENT LIST: no space in it.
     /// From looking the host up to the answer to the last command of the greeting.
     std::chrono::milliseconds connect_timeout{3000};
-    /// What CacheClient gives a request and its answer.
+    /// What CacheClient gives a request and its answer, the sending of its body included: more on a slow network.
     std::chrono::milliseconds request_timeout{2000};
     /// Before it connects again: full jitter below a ceiling that doubles from the first to the last.
     std::chrono::milliseconds backoff_first{50};
