@@ -97,9 +97,9 @@ public:
     std::shared_ptr<Sent> begin(std::vector<Command> commands) {
         status_.wait_until_settled(connect_timeout_);
         auto sent = std::make_shared<Sent>(commands.size());
-        asio::post(loop_, [this, sent, commands = std::move(commands)]() mutable {
+        asio::post(loop_, [this, sent, commands = std::move(commands)] {
             for (std::size_t i = 0; i < commands.size(); ++i) {
-                connection_->request(std::move(commands[i]), request_timeout_,
+                connection_->request(commands[i], request_timeout_,
                                      [sent, i](ReplyResult result) { sent->take(i, std::move(result)); });
             }
         });

@@ -2,7 +2,6 @@
 
 #include <hiredis/hiredis.h>
 
-#include <memory>
 #include <new>
 #include <vector>
 
@@ -10,13 +9,8 @@
 
 namespace ftlfeed::cache {
 
-namespace {
-
-struct FreeText {
-    void operator()(char* it) const { redisFreeCommand(it); }
-};
-
-std::string formatted(std::span<const std::string_view> words) {
+Command::Command(std::span<const std::string_view> words, bool may_change)
+    : name_(words.front()), may_change_(may_change) {
     std::vector<const char*> texts;
     std::vector<std::size_t> sizes;
     for (const auto& word : words) {
@@ -25,15 +19,10 @@ std::string formatted(std::span<const std::string_view> words) {
     }
     char* made = nullptr;
     const auto size = redisFormatCommandArgv(&made, static_cast<int>(words.size()), texts.data(), sizes.data());
-    const std::unique_ptr<char, FreeText> owner(made);
     if (size < 0) throw std::bad_alloc();
-    return {made, static_cast<std::size_t>(size)};
+    bytes_ = std::shared_ptr<const char>(made, [](const char* it) { redisFreeCommand(const_cast<char*>(it)); });
+    size_ = static_cast<std::size_t>(size);
 }
-
-}  // namespace
-
-Command::Command(std::span<const std::string_view> words, bool may_change)
-    : bytes_(formatted(words)), name_(words.front()), may_change_(may_change) {}
 
 Command Command::reading(std::initializer_list<std::string_view> words) {
     return {std::span(words.begin(), words.size()), false};

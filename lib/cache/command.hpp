@@ -1,10 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace ftlfeed::cache {
 
@@ -17,8 +18,7 @@ public:
     static Command changing(std::initializer_list<std::string_view> words);
     static Command changing(std::span<const std::string_view> words);
 
-    [[nodiscard]] const std::string& bytes() const { return bytes_; }
-    [[nodiscard]] std::string&& take_bytes() && { return std::move(bytes_); }
+    [[nodiscard]] std::string_view bytes() const { return {bytes_.get(), size_}; }
     /// Its first word, for messages.
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] bool may_change() const { return may_change_; }
@@ -26,7 +26,8 @@ public:
 private:
     Command(std::span<const std::string_view> words, bool may_change);
 
-    std::string bytes_;
+    std::shared_ptr<const char> bytes_;  ///< As hiredis made them: a body is not copied once more.
+    std::size_t size_ = 0;
     std::string name_;
     bool may_change_;
 };

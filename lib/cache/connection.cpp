@@ -29,6 +29,8 @@ namespace {
 
 /// Longer than anybody waits, and far from the end of the clock.
 constexpr std::chrono::hours kLimitMax{24};
+/// What a buffer for writing may keep when it is empty.
+constexpr std::size_t kKeptBytesMax = std::size_t{4} << 20U;
 constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
 
 core::SteadyTime now() { return core::Clock::real().steady_now(); }
@@ -83,10 +85,10 @@ public:
         asio::post(loop_, guarded([this] { connect(); }));
     }
 
-    Written request(Command command, milliseconds limit, Handler handler) {
+    Written request(const Command& command, milliseconds limit, Handler handler) {
         FTL_ASSERT(limit.count() >= 0 && limit <= kLimitMax);
         const auto refusal = refusal_of(command);
-        if (!refusal) return enqueue(std::move(command), now() + limit, std::move(handler));
+        if (!refusal) return enqueue(command, now() + limit, std::move(handler));
         asio::post(loop_, [handler = std::move(handler), refusal = *refusal] { handler(refusal); });
         return std::make_shared<const bool>(false);
     }
@@ -138,16 +140,12 @@ private:
         return std::nullopt;
     }
 
-    Written enqueue(Command command, core::SteadyTime limit, Handler handler) {
+    Written enqueue(const Command& command, core::SteadyTime limit, Handler handler) {
         auto is_written = std::make_shared<bool>(false);
         waiting_.push_back({std::move(handler), is_written, command.name(), command.may_change()});
         limits_.push(limit);
         ++unwritten_;
-        if (outgoing_.empty()) {
-            outgoing_ = std::move(command).take_bytes();
-        } else {
-            outgoing_ += command.bytes();
-        }
+        outgoing_ += command.bytes();
         arm_limit();
         if (!is_writing_ && !is_flush_posted_) {
             is_flush_posted_ = true;
@@ -160,11 +158,14 @@ private:
         is_flush_posted_ = false;
         if (is_writing_ || outgoing_.empty()) return;
         is_writing_ = true;
-        wire_->outgoing = std::exchange(outgoing_, {});
+        // The two take turns, so that their memory is not asked for again and again.
+        std::swap(wire_->outgoing, outgoing_);
         for (auto i = waiting_.size() - unwritten_; i < waiting_.size(); ++i) *waiting_[i].is_written = true;
         unwritten_ = 0;
         wire_->socket.write(wire_->outgoing, guarded([this, wire = wire_](std::error_code error, std::size_t) {
                                 if (error) return drop(lost(error.message()));
+                                wire->outgoing.clear();
+                                if (wire->outgoing.capacity() > kKeptBytesMax) wire->outgoing.shrink_to_fit();
                                 is_writing_ = false;
                                 flush();
                             }));
@@ -228,8 +229,8 @@ private:
 
     void greet() {
         greeting_.emplace(settings_);
-        for (auto& command : greeting_->take_commands()) {
-            enqueue(std::move(command), connect_limit_, [this](const ReplyResult& result) {
+        for (const auto& command : greeting_->take_commands()) {
+            enqueue(command, connect_limit_, [this](const ReplyResult& result) {
                 // Called by the loop with this alive, or by end(), which has a reason already.
                 if (state_ != State::kConnecting) return;
                 if (const auto failure = greeting_->take(result)) return drop(lost(*failure));
@@ -318,8 +319,8 @@ Connection::Connection(asio::io_context& loop, ConnectionSettings settings, Even
 
 Connection::~Connection() { close(); }
 
-Connection::Written Connection::request(Command command, milliseconds limit, Handler handler) {
-    return impl_->request(std::move(command), limit, std::move(handler));
+Connection::Written Connection::request(const Command& command, milliseconds limit, Handler handler) {
+    return impl_->request(command, limit, std::move(handler));
 }
 
 Connection::State Connection::state() const { return impl_->state(); }

@@ -65,7 +65,7 @@ public:
     /// `limit` counts from now to the answer, a day at most. While the connection is not up the handler soon gets unavailable(), and
     /// beyond requests_max or request_bytes_max busy(): neither was sent. An error that Redis answers is a failure of this
     /// request alone (see cache_failure), unless it says that the server is the wrong one.
-    Written request(Command command, std::chrono::milliseconds limit, Handler handler);
+    Written request(const Command& command, std::chrono::milliseconds limit, Handler handler);
 
     [[nodiscard]] State state() const;
     /// The last one that it was connected to.
