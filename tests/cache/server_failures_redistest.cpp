@@ -136,6 +136,7 @@ TEST_CASE("cache.server_failures: one that runs somebody's endless script is bus
     client.ping();
     REQUIRE(wait_until([&] { return endless.is_up(); }));
     const auto running = endless.ask(Command::changing({"EVAL", "while true do end", "0"}), milliseconds(60'000));
+    REQUIRE(wait_until([&] { return redis.cli({"GET", "a"}).find("BUSY") != std::string::npos; }));
     const auto failure = failure_in([&] { static_cast<void>(client.version(Key("a"))); });
     CHECK(failure.native_code() == "BUSY");
     CHECK(failure.kind() == Kind::kBusy);
