@@ -18,6 +18,7 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr std::size_t kInputBytesFirst = 1024;
+constexpr std::size_t kKnownHeadBytesMax = 1024;
 /// A smaller body is copied behind its head: one piece is cheaper to send than two.
 constexpr std::size_t kCopiedBytesMax = 16 * 1024;
 /// Answers to pipelined requests are sent together up to here.
@@ -124,12 +125,23 @@ void PullClient::take_requests() {
     };
     while (may_go_on() && input_begin_ < input_end_) {
         const std::string_view input(input_.data() + input_begin_, input_end_ - input_begin_);
-        const auto result = read_head(input, around_.head_limits, head_);
+        const auto result = read_request(input);
         if (result.refusal) return refuse(*result.refusal);
         if (result.bytes == 0) return;
         head_bytes_ = result.bytes;
         serve_one();
     }
+}
+
+/// A client that polls sends the same bytes again and again: they mean what they meant.
+HeadResult PullClient::read_request(std::string_view input) {
+    if (!known_head_.empty() && input.starts_with(known_head_)) return {known_head_.size(), std::nullopt};
+    known_head_.clear();
+    const auto result = read_head(input, around_.head_limits, head_);
+    if (result.bytes == 0 || result.bytes > kKnownHeadBytesMax) return result;
+    known_head_ = input.substr(0, result.bytes);
+    // Once more, so that the views are into what is kept.
+    return read_head(known_head_, around_.head_limits, head_);
 }
 
 void PullClient::serve_one() {
@@ -243,6 +255,7 @@ void PullClient::add_plain(PlainStatus status) {
 void PullClient::refuse(PlainStatus status) {
     is_closing_ = true;
     head_ = {};
+    known_head_.clear();
     head_bytes_ = input_end_ - input_begin_;
     add_plain(status);
 }

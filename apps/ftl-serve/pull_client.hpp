@@ -87,6 +87,7 @@ private:
     /// Answers as many requests as are there, and goes on reading.
     void serve_input();
     void take_requests();
+    HeadResult read_request(std::string_view input);
     void serve_one();
     void ask_cache(const serve::FeedPath& path);
     void answer(const serve::PullAnswer& answer);
@@ -118,6 +119,7 @@ private:
     std::size_t input_begin_ = 0;  ///< Up to here it has been answered.
     std::size_t input_end_ = 0;    ///< Up to here it has been received.
     RequestHead head_;
+    std::string known_head_;  ///< The bytes that `head_` was read from, when they are kept.
     std::size_t head_bytes_ = 0;
     serve::Coding coding_ = serve::Coding::kPlain;
     std::string doc_key_;

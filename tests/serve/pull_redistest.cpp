@@ -181,6 +181,27 @@ TEST_CASE("serve.pull: pipelined requests are answered each and in their order")
     }
 }
 
+TEST_CASE("serve.pull: what a client asked before has no part in what it asks now") {
+    const ServeWorld world;
+    put(world.redis, "wc/calendar", document("one", 5));
+    put(world.redis, "wc/standings", document("two", 6));
+    auto socket = world.connect();
+    for (int i = 0; i < 3; ++i) {
+        // The same, a longer one with the same beginning, others, and the same again.
+        CHECK(pull(socket, kFile, kKeyField).body == "one");
+        CHECK(pull(socket, kFile, kKeyField).body == "one");
+        CHECK(pull(socket, kFile, kKeyField + "If-None-Match: *\r\n").status == 304);
+        CHECK(pull(socket, kFile, kKeyField + "If-None-Match: \"x\"\r\nIf-None-Match: \"1000-5-1\"\r\n").status == 304);
+        CHECK(pull(socket, kFile, kKeyField + "If-None-Match: \"x\"\r\nIf-None-Match: \"1000-5-1\"\r\n").status == 304);
+        CHECK(pull(socket, kFile, kKeyField).body == "one");
+        CHECK(pull(socket, "/feeds/wc/standings", kKeyField).body == "two");
+        CHECK(pull(socket, kFile).status == 401);
+        CHECK(pull(socket, kFile, "X-Api-Key: k1\r\n").body == "one");
+        CHECK(pull(socket, kFile, kKeyField + "X: " + std::string(3000, 'x') + "\r\n").body == "one");
+        CHECK(pull(socket, kFile, kKeyField, "HEAD").body.empty());
+    }
+}
+
 TEST_CASE("serve.pull: a malformed request gets one answer and the connection ends whatever follows it") {
     const ServeWorld world;
     put(world.redis, "wc/calendar", document("one", 5));
