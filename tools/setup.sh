@@ -47,7 +47,7 @@ packages_of() {
             ;;
         test) echo ccache doctest-dev git $(node_packages) ;;
         check) echo clang-format-16 clang-tidy-16 ;;
-        bench) echo git libpq-dev ;;
+        bench) echo git libpq-dev nginx python3-httptools python3-starlette python3-uvicorn python3-uvloop wrk ;;
         browser) echo chromium chromium-driver ;;
         *)
             echo "setup.sh: no group is called '$1'" >&2
