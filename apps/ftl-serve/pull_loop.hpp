@@ -39,8 +39,6 @@ public:
     /// Serves until the stop. Then it takes no new clients, closes those that wait, and finishes answers under way: each
     /// within its own limits.
     void run(const std::stop_token& stop);
-    /// Did Redis answer the last time that it was asked? Any thread may ask.
-    [[nodiscard]] bool has_redis() const;
 
 private:
     class Impl;
