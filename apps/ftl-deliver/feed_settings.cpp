@@ -28,6 +28,9 @@ void FeedSettings::bind(core::Settings& settings) {
                   milliseconds(kDay * 30));
     settings.bind("build.audit_pause_ms", build.audit_pause, "Between two files of the audit", milliseconds(0), kHour);
     deliver::bind_settings(settings, deliver);
+    settings.bind("cache.uri", cache_uri, "Our own Redis: redis://HOST:PORT/DATABASE, rediss:// for TLS");
+    settings.bind("cache.password_file", cache_password_file, "File with its password; beats the URI's");
+    deliver::bind_settings(settings, cache);
     settings.bind("deliver.housekeeping_interval_ms", housekeeping_interval,
                   "Trims the outbox and the history of attempts, looks for old transactions", milliseconds(100), kHour);
     settings.bind("deliver.failed_kept_hours", failed_kept_hours, "How long failed attempts are kept", 1,
@@ -37,6 +40,7 @@ void FeedSettings::bind(core::Settings& settings) {
 }
 
 void FeedSettings::validate() const {
+    static_cast<void>(cache_connection());
     static_cast<void>(deliver::HostFence(deliver.allowed_hosts));
     if (!deliver.master_key_file.empty()) static_cast<void>(core::read_master_key(deliver.master_key_file));
     if (deliver.worker.empty()) throw core::InvalidInput("deliver.worker is empty: give this worker a name");
@@ -47,6 +51,13 @@ void FeedSettings::validate() const {
     if (build.build.retry_first > build.build.retry_max) {
         throw core::InvalidInput("build.retry_first_ms exceeds build.retry_max_ms");
     }
+}
+
+std::optional<cache::ConnectionSettings> FeedSettings::cache_connection() const {
+    if (cache_uri.empty()) return std::nullopt;
+    auto settings = cache::ConnectionSettings::parse(cache_uri, cache_password_file);
+    settings.name = "ftl-deliver";
+    return settings;
 }
 
 }  // namespace ftlfeed::app

@@ -1,4 +1,5 @@
 #include <ftlfeed/build/marker.hpp>
+#include <ftlfeed/deliver/cache_keeper.hpp>
 
 #include "common/program.hpp"
 #include "ftl-deliver/service.hpp"
@@ -31,6 +32,7 @@ int main(int argc, char** argv) {
         const bool is_there = runtime.wait_for("outbox-cursor", [&] {
             auto session = runtime.connect("setup");
             static_cast<void>(build::register_marker(session));
+            if (settings.cache_connection()) deliver::register_cache(session);
         });
         if (is_there) app::run_feeds(runtime, settings);
     });

@@ -40,6 +40,17 @@ void add_dispatcher(Supervisor& workers, deliver::Dispatcher& dispatcher, Readin
     });
 }
 
+void add_keeper(Supervisor& workers, deliver::CacheKeeper& keeper, Readiness& readiness) {
+    readiness.set_waiting("cache", "starting");
+    workers.add("cache", [&keeper](Worker& worker) { keeper.run(worker.stop()); });
+    workers.add("cache-readiness", [&keeper, &readiness](Worker& worker) {
+        do {
+            const auto status = keeper.status();
+            status.trouble.empty() ? readiness.set_ready("cache") : readiness.set_waiting("cache", status.trouble);
+        } while (worker.sleep_for(kReadinessInterval));
+    });
+}
+
 }  // namespace
 
 void keep_house(store::Session& session, const FeedSettings& settings) {
@@ -66,12 +77,19 @@ void run_feeds(Runtime& runtime, const FeedSettings& settings) {
     for (std::int64_t i = 0; i < settings.builders; ++i) {
         builders.push_back(std::make_unique<build::BuildLoop>(build_settings, resolvers, dirty, runtime.clock()));
     }
-    std::optional<deliver::Dispatcher> dispatcher;
-    if (settings.deliver.is_enabled) {
-        dispatcher.emplace(settings.deliver, runtime.postgres("deliver"),
-                           deliver::built_in_transports(settings.deliver, runtime.clock()), runtime.clock());
-    } else {
+    std::shared_ptr<cache::CacheClient> cache;
+    std::optional<deliver::CacheKeeper> keeper;
+    if (const auto connection = settings.cache_connection()) {
+        cache = std::make_shared<cache::CacheClient>(*connection);
+        keeper.emplace(settings.cache, runtime.postgres("cache"), *cache, runtime.clock());
+    }
+    if (!settings.deliver.is_enabled) {
         core::log_warning("deliver.disabled", {{"remedy", "set deliver.enabled to send files to destinations"}});
+    }
+    std::optional<deliver::Dispatcher> dispatcher;
+    if (settings.deliver.is_enabled || cache) {
+        dispatcher.emplace(settings.deliver, runtime.postgres("deliver"),
+                           deliver::built_in_transports(settings.deliver, runtime.clock(), cache), runtime.clock());
     }
 
     if (dispatcher) {
@@ -87,6 +105,7 @@ void run_feeds(Runtime& runtime, const FeedSettings& settings) {
         add_loop(workers, "build-audit", audit);
     }
     if (dispatcher) add_dispatcher(workers, *dispatcher, runtime.readiness());
+    if (keeper) add_keeper(workers, *keeper, runtime.readiness());
     workers.add_retrying("housekeeping", [&settings](Worker& worker) {
         auto session = worker.runtime().connect("housekeeping");
         auto& clock = worker.runtime().clock();

@@ -59,7 +59,7 @@ class Socket::Impl : public std::enable_shared_from_this<Socket::Impl> {
 
 public:
     Impl(asio::io_context& loop, const ConnectionSettings& settings)
-        : host_(settings.host), port_(settings.port), resolver_(loop), tcp_(loop) {
+        : host_(settings.host), port_(settings.port), may_connect_(settings.may_connect), resolver_(loop), tcp_(loop) {
         if (!settings.is_tls) return;
         context_.emplace(tls_context(settings));
         tls_.emplace(tcp_, *context_);
@@ -105,6 +105,16 @@ public:
 
 private:
     void connect_to(std::vector<Tcp::endpoint> targets, Connected done) {
+        if (may_connect_) {
+            std::erase_if(targets,
+                          [this](const Tcp::endpoint& target) { return !may_connect_(target.address().to_string()); });
+            // Never inside connect(), as all answers.
+            if (targets.empty()) {
+                return asio::post(tcp_.get_executor(), [done = std::move(done)] {
+                    done(std::make_error_code(std::errc::permission_denied));
+                });
+            }
+        }
         targets_ = std::move(targets);
         asio::async_connect(tcp_, targets_,
                             [self = shared_from_this(), done = std::move(done)](error_code error, const auto&) mutable {
@@ -129,6 +139,7 @@ private:
 
     std::string host_;
     std::uint16_t port_;
+    std::function<bool(std::string_view)> may_connect_;
     Tcp::resolver resolver_;
     std::vector<Tcp::endpoint> targets_;
     Tcp::socket tcp_;

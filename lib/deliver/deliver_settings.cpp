@@ -8,10 +8,17 @@
 #include <ftlfeed/deliver/webhook_transport.hpp>
 
 #include "deliver/credential_source.hpp"
+#include "deliver/redis_transport.hpp"
 
 namespace ftlfeed::deliver {
 
 using std::chrono::milliseconds;
+
+namespace {
+
+constexpr const char* kOwnCachePrefix = "feed:d:";
+
+}  // namespace
 
 void bind_settings(core::Settings& settings, DeliverSettings& target) {
     settings.bind("deliver.enabled", target.is_enabled, "send files to clients' destinations; off: nothing leaves");
@@ -60,11 +67,24 @@ std::unique_ptr<Transport> webhook(const DeliverSettings& settings, const HostFe
         fence, clock);
 }
 
+std::unique_ptr<Transport> redis(const DeliverSettings& settings, const HostFence& fence, const core::Clock& clock,
+                                 const DestinationSettings& destination) {
+    core::Secret password;
+    for (const auto& stored : destination.credentials) {
+        if (stored.kind != "password") continue;
+        password = secret_of(stored, {settings.master_key_file, {settings.resolve_programs}},
+                             core::Deadline(clock.steady_now() + destination.limits.connect), clock);
+    }
+    return client_redis(destination, fence, std::move(password));
+}
+
 }  // namespace
 
-TransportFactory built_in_transports(const DeliverSettings& settings, const core::Clock& clock) {
+TransportFactory built_in_transports(const DeliverSettings& settings, const core::Clock& clock,
+                                     std::shared_ptr<cache::CacheClient> own_cache) {
     const HostFence fence(settings.allowed_hosts);
-    return [settings, fence, &clock](const DestinationSettings& destination) -> std::unique_ptr<Transport> {
+    return [settings, fence, &clock,
+            own_cache = std::move(own_cache)](const DestinationSettings& destination) -> std::unique_ptr<Transport> {
         if (!destination.host.empty() && !fence.may_name(destination.host)) {
             throw core::InvalidInput("host " + core::json_quoted(core::shorten(destination.host, 200)) +
                                      " is outside the fence; add it to deliver.allowed_hosts");
@@ -73,8 +93,13 @@ TransportFactory built_in_transports(const DeliverSettings& settings, const core
             return std::make_unique<DirectoryTransport>(destination.folder, destination.id, clock);
         }
         if (destination.transport == "webhook") return webhook(settings, fence, clock, destination);
+        if (destination.transport == "redis") return redis(settings, fence, clock, destination);
+        if (destination.transport == "cache") {
+            if (!own_cache) throw core::InvalidInput("this ftl-deliver has no cache: set cache.uri");
+            return std::make_unique<RedisTransport>(own_cache, kOwnCachePrefix);
+        }
         throw core::InvalidInput("transport " + core::json_quoted(core::shorten(destination.transport, 100)) +
-                                 " is not known; this build has: directory, webhook");
+                                 " is not known; this build has: directory, redis, webhook");
     };
 }
 

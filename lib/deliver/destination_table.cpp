@@ -36,6 +36,7 @@ LoadedDestination read_destination(const pqxx::row& row) {
     settings.transport = row["transport"].as<std::string>();
     settings.host = text_or_empty(row["host"]);
     if (!row["port"].is_null()) settings.port = row["port"].as<int>();
+    if (!row["database_number"].is_null()) settings.database_number = row["database_number"].as<int>();
     settings.folder = text_or_empty(row["folder"]);
     settings.url_scheme = text_or_empty(row["url_scheme"]);
     settings.url_path = text_or_empty(row["url_path"]);
@@ -64,9 +65,10 @@ bool DestinationSettings::wants(const core::FeedKey& key) const {
 }
 
 std::string DestinationSettings::target() const {
-    // What has no URL is named as it was before there were any: proofs hold these texts.
+    // What has no URL and no database number is named as it was before there were any: proofs hold these texts.
     const auto url = url_scheme.empty() && url_path.empty() ? "" : "|" + url_scheme + "|" + url_path;
-    return transport + "|" + host + "|" + (port ? std::to_string(*port) : "") + "|" + folder + url;
+    const auto database = database_number == 0 ? "" : "|" + std::to_string(database_number);
+    return transport + "|" + host + "|" + (port ? std::to_string(*port) : "") + "|" + folder + url + database;
 }
 
 std::string lease_name(const std::string& worker) { return std::string(kLeasePrefix) + worker; }
@@ -84,7 +86,7 @@ DestinationsSeen see_destinations(store::Session& session) {
                                    row[2].as<std::int64_t>()});
         }
         for (const auto& row : tx.exec("SELECT a.id, a.txid, a.is_on AND c.is_on, o.worker, o.fence, "
-                                       "c.code || '/' || a.name FROM delivery_assignment a "
+                                       "c.code || '/' || a.name, a.transport = 'cache' FROM delivery_assignment a "
                                        "JOIN delivery_client c ON c.id = a.client_id "
                                        "LEFT JOIN delivery_owner o ON o.assignment_id = a.id ORDER BY a.id")) {
             seen.rows.push_back({{row[0].as<std::int64_t>()},
@@ -92,7 +94,8 @@ DestinationsSeen see_destinations(store::Session& session) {
                                  row[2].as<bool>(),
                                  text_or_empty(row[3]),
                                  row[4].is_null() ? 0 : row[4].as<std::int64_t>(),
-                                 row[5].as<std::string>()});
+                                 row[5].as<std::string>(),
+                                 row[6].as<bool>()});
         }
     });
     return seen;

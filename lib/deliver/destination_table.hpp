@@ -17,7 +17,8 @@ struct DestinationRow {
     bool is_on = false;
     std::string owner;  ///< Empty = nobody's yet.
     std::int64_t owner_fence = 0;
-    std::string label;  ///< `CLIENT/NAME`.
+    std::string label;         ///< `CLIENT/NAME`.
+    bool is_built_in = false;  ///< Our own cache, which is served though nothing may leave the house.
 };
 struct WorkerLease {
     std::string worker;

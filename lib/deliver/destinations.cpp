@@ -13,7 +13,8 @@ namespace ftlfeed::deliver {
 void Destinations::look(store::Session& session) {
     const auto held = lease_.held();
     if (held.fence == 0) return drop_all_but({});
-    const auto seen = see_destinations(session);
+    auto seen = see_destinations(session);
+    if (!is_enabled_) std::erase_if(seen.rows, [](const DestinationRow& row) { return !row.is_built_in; });
     const auto plan = roster_.plan(seen, held.fence, clock_.steady_now());
 
     std::set<AssignmentId> ours;

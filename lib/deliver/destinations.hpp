@@ -22,8 +22,15 @@ namespace ftlfeed::deliver {
 /// The destinations of ours in memory, kept in step with the tables. Threads: confined to the dispatcher's.
 class Destinations {
 public:
-    Destinations(std::string worker, std::chrono::milliseconds ttl, core::Clock& clock, const LeaseKeeper& lease)
-        : worker_(std::move(worker)), ttl_(ttl), clock_(clock), lease_(lease), roster_(worker_, ttl) {}
+    /// `is_enabled`: clients' destinations too, not our own cache alone.
+    Destinations(std::string worker, std::chrono::milliseconds ttl, bool is_enabled, core::Clock& clock,
+                 const LeaseKeeper& lease)
+        : worker_(std::move(worker)),
+          ttl_(ttl),
+          is_enabled_(is_enabled),
+          clock_(clock),
+          lease_(lease),
+          roster_(worker_, ttl) {}
 
     /// Looks at settings, leases and owners: takes what may be taken, reloads what changed, drops what is off or not
     /// ours any more, raises and clears the alerts of those that are behind.
@@ -58,6 +65,7 @@ private:
 
     const std::string worker_;
     const std::chrono::milliseconds ttl_;
+    const bool is_enabled_;
     core::Clock& clock_;
     const LeaseKeeper& lease_;
     Roster roster_;

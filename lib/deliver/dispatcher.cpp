@@ -105,7 +105,7 @@ Dispatcher::Impl::Running::Running(Impl& impl)
       sender(SenderParts{impl.pool_, impl.bodies_, impl.transports_, impl.clock_, lease, impl.settings_.worker,
                          impl.settings_.lease_margin, [&impl] { impl.wake_.signal(); }}),
       threads(static_cast<std::size_t>(impl.settings_.threads_max), kThreadIdleLimit),
-      destinations(impl.settings_.worker, impl.settings_.lease_ttl, impl.clock_, lease) {}
+      destinations(impl.settings_.worker, impl.settings_.lease_ttl, impl.settings_.is_enabled, impl.clock_, lease) {}
 
 void Dispatcher::Impl::run(const std::stop_token& stop) {
     Running running(*this);

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,8 @@ struct ConnectionSettings {
     /// Before it connects again: full jitter below a ceiling that doubles from the first to the last.
     std::chrono::milliseconds backoff_first{50};
     std::chrono::milliseconds backoff_max{2000};
+    /// Asked with each numeric address that the host resolves to, before it is connected to. Unset: any.
+    std::function<bool(std::string_view address)> may_connect;
     std::size_t requests_max = 100'000;                       ///< Waiting for their answers at once.
     std::size_t request_bytes_max = std::size_t{256} << 20U;  ///< Waiting to be written.
     std::size_t reply_bytes_max = std::size_t{64} << 20U;     ///< Of one answer.

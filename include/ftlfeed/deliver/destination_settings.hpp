@@ -22,6 +22,7 @@ struct DestinationSettings {
     std::string transport;
     std::string host;
     std::optional<int> port;
+    int database_number = 0;  ///< Of a Redis.
     std::string folder;
     std::string url_scheme;  ///< `https` or `http`, for a webhook.
     std::string url_path;    ///< With its query, for a webhook.

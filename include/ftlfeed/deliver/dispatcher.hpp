@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <ftlfeed/cache/cache_client.hpp>
 #include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/core/settings.hpp>
 #include <ftlfeed/deliver/destination_settings.hpp>
@@ -19,7 +20,7 @@ namespace ftlfeed::deliver {
 
 /// The section `deliver` of the configuration.
 struct DeliverSettings {
-    bool is_enabled = false;                        ///< Off: nothing leaves the house.
+    bool is_enabled = false;                        ///< Off: nothing leaves the house; our own cache is served.
     std::string worker = "main";                    ///< Names this worker's lease `deliver:NAME`.
     std::chrono::milliseconds poll_interval{500};   ///< Looks for new versions though nobody notified.
     std::chrono::milliseconds look_interval{1000};  ///< Looks for changed settings and dead workers.
@@ -42,8 +43,10 @@ void bind_settings(core::Settings& settings, DeliverSettings& target);
 
 /// Makes the transport of a destination. Throws core::InvalidInput when the settings do not fit it.
 using TransportFactory = std::function<std::unique_ptr<Transport>(const DestinationSettings& settings)>;
-/// The transports of this build, by name: `directory`, `webhook`. Every host passes the fence first.
-[[nodiscard]] TransportFactory built_in_transports(const DeliverSettings& settings, const core::Clock& clock);
+/// The transports of this build, by name: `directory`, `webhook`, `redis`, and `cache` on `own_cache`. Every host passes the fence
+/// first.
+[[nodiscard]] TransportFactory built_in_transports(const DeliverSettings& settings, const core::Clock& clock,
+                                                   std::shared_ptr<cache::CacheClient> own_cache = nullptr);
 
 /// Sends every file version to every destination that wants it, with proof. One in a process; several workers share the
 /// destinations by leases. Tables: docs/deliver.md. Threads: run() keeps the calling thread, one for the lease, one
