@@ -89,7 +89,7 @@ make_dir() {
     if [[ -d $dir/servers ]]; then "$root/tools/servers.sh" stop "$dir/servers"; fi
     rm -rf "$dir/receivers" "$dir/logs" "$dir/servers" "$dir/run"
     rm -f "$dir/summary.json"
-    mkdir -p "$dir/receivers/directory" "$dir/logs" "$dir/run"
+    mkdir -p "$dir"/receivers/{directory,webhook,pull,pull-gzip} "$dir/logs" "$dir/run"
 }
 
 build() {
@@ -115,7 +115,7 @@ build() {
         (cd "$root" && cmake --preset dev "${options[@]}") >"$dir/logs/build.log" 2>&1 ||
             { tail -30 "$dir/logs/build.log" >&2; fail 'configuring failed'; }
     fi
-    cmake --build "$build" --target ftl-sim ftl-ingest ftl-deliver ftlctl >>"$dir/logs/build.log" 2>&1 ||
+    cmake --build "$build" --target ftl-sim ftl-ingest ftl-deliver ftl-serve ftlctl >>"$dir/logs/build.log" 2>&1 ||
         { tail -30 "$dir/logs/build.log" >&2; fail 'the build failed'; }
     exec 9>&-
     bin=$build/bin
@@ -147,7 +147,14 @@ set_up_installation() {
         done
         "$ctl" client add demo --name 'Demo client'
         "$ctl" destination add demo directory --transport directory --folder "$dir/receivers/directory"
+        "$ctl" destination add demo redis --transport redis --host "$FTL_REDIS_HOST" --port "$FTL_REDIS_PORT" \
+            --database-number 1 --key-prefix demo:
+        "$ctl" client entitle demo
+        "$ctl" destination add demo webhook --transport webhook --on-retire delete \
+            --url "http://127.0.0.1:$(cat "$dir/run/webhook.port")/feeds" --secret-file - \
+            --deliver.master_key_file "$dir/run/master.key" <"$dir/run/webhook.secret"
     } >"$dir/logs/ftlctl.log" 2>&1 || { cat "$dir/logs/ftlctl.log" >&2; fail 'ftlctl failed'; }
+    (umask 077 && "$ctl" key issue demo --json | sed 's/.*"key":"\([^"]*\)".*/\1/' >"$dir/run/pull.key")
     if [[ -z $data ]]; then
         data=$dir/run/tournament.json
         "$bin/ftl-sim" generate --seed 1 --out "$data"
@@ -174,6 +181,17 @@ wait_for_file() {
     fail "$name does not start; its log is above"
 }
 
+# Before the installation is set up: the webhook's port is part of its URL.
+start_receivers() {
+    launch ftl-sim-receive "$bin/ftl-sim" receive --folder "$dir/receivers/directory" \
+        --log "$dir/receivers/directory.jsonl" --ready-file "$dir/run/receive.ready"
+    wait_for_file ftl-sim-receive "$dir/run/receive.ready"
+    (umask 077 && echo "whsec_$(head -c 32 /dev/urandom | base64)" >"$dir/run/webhook.secret")
+    launch ftl-sim-webhook "$bin/ftl-sim" receive --http 0 --port-file "$dir/run/webhook.port" \
+        --secret-file "$dir/run/webhook.secret" --store "$dir/receivers/webhook" --log "$dir/receivers/webhook.jsonl"
+    wait_for_file ftl-sim-webhook "$dir/run/webhook.port"
+}
+
 poll_interval_ms() {
     if [[ $speed == max ]]; then
         echo 0
@@ -182,15 +200,28 @@ poll_interval_ms() {
     fi
 }
 
+# A client that asks for every file again and again; watch.py tells it which files there are.
+launch_pulling() {
+    local name=$1
+    shift
+    : >>"$dir/run/files"
+    launch "ftl-sim-$name" "$bin/ftl-sim" pull --url "http://127.0.0.1:$(cat "$dir/run/serve.port")" \
+        --key-file "$dir/run/pull.key" --files "@$dir/run/files" --interval 200 --log "$dir/receivers/$name.jsonl" \
+        --folder "$dir/receivers/$name" "$@"
+}
+
 start_programs() {
-    launch ftl-sim-receive "$bin/ftl-sim" receive --folder "$dir/receivers/directory" \
-        --log "$dir/receivers/directory.jsonl" --ready-file "$dir/run/receive.ready"
-    wait_for_file ftl-sim-receive "$dir/run/receive.ready"
     launch ftl-sim-provider "$bin/ftl-sim" provider --data "$data" --speed "$speed" --season "$kSeason" \
         --token "$kToken" --port-file "$dir/run/provider.port"
     wait_for_file ftl-sim-provider "$dir/run/provider.port"
     provider=http://127.0.0.1:$(cat "$dir/run/provider.port")
-    launch ftl-deliver "$bin/ftl-deliver" --deliver.enabled true --deliver.master_key_file "$dir/run/master.key"
+    local cache=redis://$FTL_REDIS_HOST:$FTL_REDIS_PORT/0
+    launch ftl-deliver "$bin/ftl-deliver" --deliver.enabled true --deliver.master_key_file "$dir/run/master.key" \
+        --deliver.allowed_hosts 127.0.0.1 --cache.uri "$cache"
+    launch ftl-serve "$bin/ftl-serve" --serve.address 127.0.0.1:0 --serve.port_file "$dir/run/serve.port" --cache.uri "$cache"
+    wait_for_file ftl-serve "$dir/run/serve.port"
+    launch_pulling pull
+    launch_pulling pull-gzip --gzip
     launch ftl-ingest "$bin/ftl-ingest" --provider.url "$provider" --provider.token_file "$dir/run/token" \
         --ingest.poll_interval_ms "$(poll_interval_ms)"
     step_done 'programs'
@@ -219,11 +250,13 @@ end_program() {
 
 watch_arguments() {
     local name
-    watching=(--postgres "$uri" --provider "$provider")
+    watching=(--postgres "$uri" --provider "$provider" --pull-list "$dir/run/files"
+        --pulled "$dir/receivers/pull" --pulled "$dir/receivers/pull-gzip")
     for name in "${!pids[@]}"; do watching+=(--process "$name=${pids[$name]}"); done
 }
 
 play() {
+    local name
     watch_arguments
     if [[ $once == no ]]; then
         /usr/bin/python3 "$helpers/watch.py" picture "${watching[@]}"
@@ -233,11 +266,16 @@ play() {
     step_done 'play'
     end_program ftl-ingest || fail "ftl-ingest did not end cleanly; log: $dir/logs/ftl-ingest.log"
     end_program ftl-deliver || fail "ftl-deliver did not end cleanly; log: $dir/logs/ftl-deliver.log"
+    for name in ftl-sim-pull ftl-sim-pull-gzip ftl-serve; do
+        end_program "$name" || fail "$name did not end cleanly; log: $dir/logs/$name.log"
+    done
     end_program ftl-sim-provider || true
-    end_program ftl-sim-receive || fail "ftl-sim receive did not end cleanly; log: $dir/logs/ftl-sim-receive.log"
+    for name in ftl-sim-receive ftl-sim-webhook; do
+        end_program "$name" || fail "$name did not end cleanly; log: $dir/logs/$name.log"
+    done
     step_done 'stop'
     /usr/bin/python3 "$root/tests/checker/check.py" --data "$data" --dir "$dir" --postgres "$uri" \
-        --out "$dir/summary.json" || fail "the recount differs; what the client has: $dir/receivers"
+        --redis "$FTL_REDIS_HOST:$FTL_REDIS_PORT" --out "$dir/summary.json" || fail "the recount differs; what the client has: $dir/receivers"
     step_done 'check'
 }
 
@@ -246,7 +284,10 @@ clean_up() {
     trap '' INT TERM
     trap - EXIT
     set +e
-    for name in ftl-ingest ftl-deliver ftl-sim-provider ftl-sim-receive; do end_program "$name"; done
+    for name in ftl-ingest ftl-deliver ftl-sim-pull ftl-sim-pull-gzip ftl-serve ftl-sim-provider ftl-sim-receive \
+        ftl-sim-webhook; do
+        end_program "$name"
+    done
     [[ -n $dir ]] || exit "$code"
     if [[ $keep == yes || $code -ne 0 && $code -ne 130 && $code -ne 143 ]]; then
         [[ -d $dir/servers ]] && "$root/tools/servers.sh" stop "$dir/servers" --keep
@@ -268,6 +309,7 @@ main() {
     make_dir
     build
     start_servers
+    start_receivers
     set_up_installation
     start_programs
     play

@@ -52,8 +52,10 @@ void check_transport(Call& call, const std::string& transport) {
                 "a webhook signs what it sends: give --secret-file FILE, or - for standard input; the client gets the "
                 "same secret. Make one: echo whsec_$(openssl rand -base64 32)");
         }
+    } else if (transport == "redis") {
+        if (!call.option("host")) throw UsageError("a redis destination needs --host NAME");
     } else {
-        throw UsageError("--transport is '" + transport + "'; this version has: directory, webhook");
+        throw UsageError("--transport is '" + transport + "'; this version has: directory, redis, webhook");
     }
 }
 
@@ -176,7 +178,7 @@ int off(Call& call) {
 
 std::vector<Option> add_options() {
     auto options = destination_options();
-    options.insert(options.begin(), {"transport", "NAME", "how files get there: directory, webhook", true});
+    options.insert(options.begin(), {"transport", "NAME", "how files get there: directory, redis, webhook", true});
     for (auto& option : signing_secret_options()) options.push_back(std::move(option));
     return options;
 }

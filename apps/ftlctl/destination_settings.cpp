@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include <ftlfeed/cache/keys.hpp>
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/deliver/name_template.hpp>
@@ -15,7 +16,7 @@ namespace ftlctl {
 
 namespace {
 
-enum class Kind { kText, kFolder, kTemplate, kParts, kOnRetire, kNumber };
+enum class Kind { kText, kFolder, kKeyPrefix, kTemplate, kParts, kOnRetire, kNumber };
 
 /// One option for four columns.
 constexpr auto kUrlOption = "url";
@@ -36,6 +37,9 @@ constexpr std::array kSettings{
     Setting{"folder", "folder", Kind::kFolder, "PATH", "where files go; absolute for a directory"},
     Setting{"host", "host", Kind::kText, "NAME", "the receiver's host"},
     Setting{"port", "port", Kind::kNumber, "N", "the receiver's port", 1, 65'535},
+    Setting{"database-number", "database_number", Kind::kNumber, "N", "the database of a Redis (default: 0)", 0,
+            65'535},
+    Setting{"key-prefix", "folder", Kind::kKeyPrefix, "TEXT", "what the keys in a Redis begin with (default: feed:d:)"},
     Setting{"name-template", "name_template", Kind::kTemplate, "T",
             "a file's path from {event}, {feed_type}, {filter} and {/filter} (default: "
             "{event}/{feed_type}{/filter}.json)"},
@@ -75,6 +79,14 @@ void check_template(const Setting& setting, const std::string& text) {
     }
 }
 
+void check_key_prefix(const Setting& setting, const std::string& text) {
+    try {
+        const ftlfeed::cache::Key checked(text);
+    } catch (const ftlfeed::core::InvalidInput& error) {
+        throw wrong(setting, text, error.what());
+    }
+}
+
 SettingChange parts_change(const Setting& setting, const std::string& text) {
     if (text == "all") return {setting.column, "text[]", "", true};
     const auto parts = split_list(text);
@@ -93,6 +105,9 @@ SettingChange change_of(const Setting& setting, const std::string& text) {
             return parts_change(setting, text);
         case Kind::kFolder:
             if (!text.starts_with('/')) throw wrong(setting, text, "it has to be an absolute path");
+            break;
+        case Kind::kKeyPrefix:
+            check_key_prefix(setting, text);
             break;
         case Kind::kTemplate:
             check_template(setting, text);

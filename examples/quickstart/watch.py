@@ -9,7 +9,9 @@ nothing waits for a build and nothing is owed, all seen twice one second apart. 
 after five minutes without progress or when one of the processes has ended."""
 
 import argparse
+import hashlib
 import json
+import os
 import sys
 import time
 import urllib.request
@@ -100,6 +102,21 @@ class Watcher:
             return name
         return None
 
+    def not_pulled(self):
+        """Writes down which files there are, for the pulling clients, and says which of these lack the newest version."""
+        if not getattr(self.options, "pull_list", None):
+            return []
+        documents = self.rows("SELECT doc_key, encode(body_hash, 'hex') FROM feed_document WHERE retired_at IS NULL ORDER BY 1")
+        with open(self.options.pull_list + ".new", "w", encoding="utf-8") as file:
+            file.writelines(key + "\n" for key, _ in documents)
+        os.replace(self.options.pull_list + ".new", self.options.pull_list)
+        missing = []
+        for folder in self.options.pulled:
+            behind = sum(1 for key, digest in documents if digest_of(os.path.join(folder, key + ".json")) != digest)
+            if behind:
+                missing.append("%d files in %s are not the newest" % (behind, folder))
+        return missing
+
     def missing(self):
         """What keeps the run from being at its end, as a list of sentences; and the figures that show progress."""
         counts, status = self.counts(), self.provider()
@@ -113,9 +130,18 @@ class Watcher:
                                ("owed", "%d files are owed")):
             if counts[name]:
                 missing.append(sentence % counts[name])
+        missing += self.not_pulled()
         # Polls alone are no progress: a provider is asked again and again while everything else stands still.
         progress = tuple(value for name, value in sorted(counts.items()) if name != "alerts")
         return missing, (*progress, status["clock"], status["terminal"])
+
+
+def digest_of(path):
+    try:
+        with open(path, "rb") as file:
+            return hashlib.sha256(file.read()).hexdigest()
+    except OSError:
+        return None
 
 
 def until_end(watcher):
@@ -169,6 +195,7 @@ def picture_of(watcher):
 def picture(watcher):
     while True:
         try:
+            watcher.not_pulled()
             lines = picture_of(watcher)
         except (psycopg2.Error, OSError, ValueError) as error:
             lines = ["cannot look: %s" % str(error).strip()]
@@ -188,6 +215,8 @@ def main():
     parser.add_argument("mode", choices=("picture", "until-end"))
     parser.add_argument("--postgres", required=True)
     parser.add_argument("--provider", required=True)
+    parser.add_argument("--pull-list", metavar="FILE", help="where the names of all files are written for pulling clients")
+    parser.add_argument("--pulled", action="append", default=[], metavar="FOLDER", help="what such a client keeps")
     parser.add_argument("--process", action="append", default=[], metavar="NAME=PID")
     options = parser.parse_args()
     try:

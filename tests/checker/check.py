@@ -14,6 +14,7 @@ import os
 import sys
 
 import compare
+import places
 from product import Product
 from receiver import Receiver
 from recount import Recount
@@ -37,8 +38,37 @@ def summarise(options, differences):
                                + compare.check_scorers(recount, product, receiver, differences)
                                + compare.check_standings(recount, product, receiver, differences))
     compare.check_timelines(recount, product, receiver, differences)
+    check_places(product, receivers, options, summary, differences)
     summary["change_to_file_ms"] = compare.change_to_file(product, receiver, options.destination)
     return summary
+
+
+def check_places(product, receivers, options, summary, differences):
+    """Every other place where the files lie: Redis as it is now, or as an earlier check of this run has written it down."""
+    renders = product.renders()
+    for name, database, transport, prefix in (("redis", 0, "cache", places.OWN_PREFIX), ("redis-client", 1, "redis", "demo:")):
+        path = os.path.join(receivers, name + ".jsonl")
+        if transport not in renders:
+            continue
+        if options.redis:
+            places.dump_redis(options.redis, database, path)
+        entries = places.read_dump(path)
+        summary["stale_files"] += places.check_documents(product, entries, prefix, renders[transport], name, differences)
+        if transport == "cache":
+            summary["totals_equal"] = places.check_totals(product, entries, differences) and summary["totals_equal"]
+    if "webhook" in renders:
+        webhook = places.Webhook(os.path.join(receivers, "webhook"), os.path.join(receivers, "webhook.jsonl"))
+        summary["webhook_bad_signatures"] = webhook.bad_signatures()
+        if summary["webhook_bad_signatures"]:
+            differences.append("webhook: %d requests were not signed as they should be" % summary["webhook_bad_signatures"])
+        summary["stale_files"] += webhook.check(product, renders["webhook"], differences)
+    clients = [places.Pulled(os.path.join(receivers, name), os.path.join(receivers, name + ".jsonl"))
+               for name in ("pull", "pull-gzip") if os.path.exists(os.path.join(receivers, name + ".jsonl"))]
+    for client in clients:
+        summary["stale_files"] += client.check(product, renders["cache"], os.path.basename(client.folder), differences)
+    if clients:
+        summary["pull_200"] = sum(client.count(200) for client in clients)
+        summary["pull_304"] = sum(client.count(304) for client in clients)
 
 
 def main():
@@ -47,6 +77,7 @@ def main():
     parser.add_argument("--dir", required=True, help="the folder of the run: DIR/receivers/NAME and NAME.jsonl are read")
     parser.add_argument("--postgres", required=True, help="libpq URI of the database")
     parser.add_argument("--out", help="where the summary goes (default: standard output)")
+    parser.add_argument("--redis", help="HOST:PORT of the run's Redis; what it holds is written down beside the receivers' logs")
     parser.add_argument("--event", help="code of the event (default: the only one)")
     parser.add_argument("--receiver", default="directory", help="NAME of the receiver (default: directory)")
     parser.add_argument("--destination", default="directory", help="its destination's name (default: directory)")

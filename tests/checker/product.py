@@ -102,6 +102,15 @@ class Product:
                FROM delivery_attempt t JOIN delivery_assignment a ON a.id = t.assignment_id
                WHERE a.name = %s AND t.outcome IN ('delivered', 'delivered_equal') ORDER BY t.id""", destination)))
 
+    def cached_totals(self):
+        """The epoch, and (instrument's id, epoch, seq, total) of each total."""
+        return (self.number("SELECT epoch FROM cluster_epoch"),
+                self.rows("SELECT instrument_id, epoch, seq, total FROM instrument_bump ORDER BY 1"))
+
+    def renders(self):
+        """{transport: render} of the destinations."""
+        return dict(self.rows("SELECT transport, render FROM delivery_assignment ORDER BY id"))
+
     def owed(self):
         """Files whose newest version, as the destination wants it, is not recorded as being there."""
         return self.number(
