@@ -217,7 +217,7 @@ start_programs() {
     provider=http://127.0.0.1:$(cat "$dir/run/provider.port")
     local cache=redis://$FTL_REDIS_HOST:$FTL_REDIS_PORT/0
     launch ftl-deliver "$bin/ftl-deliver" --deliver.enabled true --deliver.master_key_file "$dir/run/master.key" \
-        --deliver.allowed_hosts 127.0.0.1 --cache.uri "$cache"
+        --deliver.allowed_hosts 127.0.0.1 --cache.uri "$cache" --build.audit_interval_ms 1000 --build.audit_pause_ms 20
     launch ftl-serve "$bin/ftl-serve" --serve.address 127.0.0.1:0 --serve.port_file "$dir/run/serve.port" --cache.uri "$cache"
     wait_for_file ftl-serve "$dir/run/serve.port"
     launch_pulling pull
@@ -275,7 +275,7 @@ play() {
     done
     step_done 'stop'
     /usr/bin/python3 "$root/tests/checker/check.py" --data "$data" --dir "$dir" --postgres "$uri" \
-        --redis "$FTL_REDIS_HOST:$FTL_REDIS_PORT" --out "$dir/summary.json" || fail "the recount differs; what the client has: $dir/receivers"
+        --redis "$FTL_REDIS_HOST:$FTL_REDIS_PORT" "$FTL_REDIS_HOST:$FTL_REDIS_PORT/1" --out "$dir/summary.json" || fail "the recount differs; what the client has: $dir/receivers"
     step_done 'check'
 }
 

@@ -7,6 +7,7 @@ readonly kUsage='usage: tools/servers.sh start DIR                    start both
        tools/servers.sh restart-postgres DIR [MODE]  stop Postgres by MODE (fast or immediate), start it again
        tools/servers.sh stop-postgres DIR [MODE]     stop Postgres alone by MODE
        tools/servers.sh start-postgres DIR           start it again on its port
+       tools/servers.sh restart-redis DIR            kill Redis, start it again on its port, empty
 
 DIR/servers.env can be sourced: FTL_PG_URI FTL_PG_PORT FTL_REDIS_HOST FTL_REDIS_PORT PGDATA PG_BIN.
 The servers take no password and listen on 127.0.0.1 only. Run as root, they run as nobody.'
@@ -219,6 +220,14 @@ start_postgres_again() {
     fail "Postgres does not start again on port $port"
 }
 
+restart_redis() {
+    local dir=$1 pid port
+    port=$(sed -n 's/^FTL_REDIS_PORT=//p' "$dir/servers.env")
+    if pid=$(live_pid "$dir/redis/redis.pid" "$dir/redis"); then end_process "$pid" KILL; fi
+    : >"$dir/redis.log"
+    start_redis_on "$dir" "$port" || fail "Redis does not start again on port $port"
+}
+
 stop() {
     local dir=$1 keep=$2 pid
     if pid=$(live_pid "$dir/redis/redis.pid" "$dir/redis"); then end_process "$pid" TERM; fi
@@ -253,6 +262,7 @@ main() {
             stop_postgres "$dir" "${option:-fast}"
             start_postgres_again "$dir"
             ;;
+        restart-redis/) restart_redis "$dir" ;;
         *)
             echo "$kUsage" >&2
             exit 2

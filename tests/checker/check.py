@@ -33,42 +33,20 @@ def summarise(options, differences):
     summary["owed"] = product.owed()
     if summary["owed"] or product.unbuilt():
         differences.append("%d files are owed, %d wait for a build" % (summary["owed"], product.unbuilt()))
+    summary["audited"] = product.audited()
+    if product.missing_touches():
+        differences.append("the audit found files that changed without a touch: %s" % product.missing_touches())
     summary["unproven"] = compare.check_proofs(product, receiver, options.destination, options.after_kills, differences)
     summary["table_errors"] = (compare.check_calendar(recount, product, receiver, differences)
                                + compare.check_scorers(recount, product, receiver, differences)
                                + compare.check_standings(recount, product, receiver, differences))
     compare.check_timelines(recount, product, receiver, differences)
-    check_places(product, receivers, options, summary, differences)
+    stale, are_totals_equal, figures = places.check_all(product, receivers, options.redis, options.after_kills, differences)
+    summary["stale_files"] += stale
+    summary["totals_equal"] = summary["totals_equal"] and are_totals_equal
+    summary.update(figures)
     summary["change_to_file_ms"] = compare.change_to_file(product, receiver, options.destination)
     return summary
-
-
-def check_places(product, receivers, options, summary, differences):
-    """Every other place where the files lie: Redis as it is now, or as an earlier check of this run has written it down."""
-    renders = product.renders()
-    for name, database, transport, prefix in (("redis", 0, "cache", places.OWN_PREFIX), ("redis-client", 1, "redis", "demo:")):
-        path = os.path.join(receivers, name + ".jsonl")
-        if transport not in renders:
-            continue
-        if options.redis:
-            places.dump_redis(options.redis, database, path)
-        entries = places.read_dump(path)
-        summary["stale_files"] += places.check_documents(product, entries, prefix, renders[transport], name, differences)
-        if transport == "cache":
-            summary["totals_equal"] = places.check_totals(product, entries, differences) and summary["totals_equal"]
-    if "webhook" in renders:
-        webhook = places.Webhook(os.path.join(receivers, "webhook"), os.path.join(receivers, "webhook.jsonl"))
-        summary["webhook_bad_signatures"] = webhook.bad_signatures()
-        if summary["webhook_bad_signatures"]:
-            differences.append("webhook: %d requests were not signed as they should be" % summary["webhook_bad_signatures"])
-        summary["stale_files"] += webhook.check(product, renders["webhook"], differences)
-    clients = [places.Pulled(os.path.join(receivers, name), os.path.join(receivers, name + ".jsonl"))
-               for name in ("pull", "pull-gzip") if os.path.exists(os.path.join(receivers, name + ".jsonl"))]
-    for client in clients:
-        summary["stale_files"] += client.check(product, renders["cache"], os.path.basename(client.folder), differences)
-    if clients:
-        summary["pull_200"] = sum(client.count(200) for client in clients)
-        summary["pull_304"] = sum(client.count(304) for client in clients)
 
 
 def main():
@@ -77,7 +55,8 @@ def main():
     parser.add_argument("--dir", required=True, help="the folder of the run: DIR/receivers/NAME and NAME.jsonl are read")
     parser.add_argument("--postgres", required=True, help="libpq URI of the database")
     parser.add_argument("--out", help="where the summary goes (default: standard output)")
-    parser.add_argument("--redis", help="HOST:PORT of the run's Redis; what it holds is written down beside the receivers' logs")
+    parser.add_argument("--redis", nargs=2, metavar="HOST:PORT[/NUMBER]",
+                        help="our Redis and the client's; what they hold is written down beside the receivers' logs")
     parser.add_argument("--event", help="code of the event (default: the only one)")
     parser.add_argument("--receiver", default="directory", help="NAME of the receiver (default: directory)")
     parser.add_argument("--destination", default="directory", help="its destination's name (default: directory)")

@@ -8,13 +8,15 @@ import os
 from receiver import sha256
 
 OWN_PREFIX = "feed:d:"
+CLIENT_PREFIX = "demo:"
 
 
-def dump_redis(address, database, path):
-    """Writes the hashes and texts of one database into a file, a line each: what readers of this Redis see now."""
+def dump_redis(address, path):
+    """Writes the hashes and texts of one database, HOST:PORT[/NUMBER], into a file, a line each: what its readers see now."""
     import redis
-    host, _, port = address.rpartition(":")
-    client = redis.Redis(host=host, port=int(port), db=database)
+    place, _, database = address.partition("/")
+    host, _, port = place.rpartition(":")
+    client = redis.Redis(host=host, port=int(port), db=int(database or 0))
     with open(path, "w", encoding="utf-8") as out:
         for key in sorted(client.scan_iter(count=1000)):
             kind = client.type(key)
@@ -91,7 +93,7 @@ class Pulled:
     def count(self, status):
         return sum(1 for line in self.lines if line["status"] == status)
 
-    def check(self, product, render, what, differences):
+    def check(self, product, render, what, has_kills, differences):
         """Every file is the newest version, and the log neither goes back nor ends with an older one. Returns how many
         files are not."""
         wrong = []
@@ -105,7 +107,7 @@ class Pulled:
                 suffix = "-gzip" if line.get("coding") == "gzip" else ""
                 if line["etag"] != '"%s%s"' % (line["ftl_version"], suffix):
                     wrong.append("%s: %s came with the ETag %s" % (what, line["path"], line["etag"]))
-            elif line["status"] not in (304, 404):
+            elif line["status"] not in (304, 404) and not (has_kills and line["status"] in (None, 503)):
                 wrong.append("%s: %s was answered with %s (%s)" % (what, line["path"], line["status"], line.get("error")))
         for key, (epoch, seq, digest, _, is_retired) in sorted(product.documents().items()):
             if is_retired:
@@ -155,3 +157,34 @@ class Webhook:
                 wrong.append("webhook: the last body of %s is not the newest version" % key)
         differences += wrong
         return len(wrong)
+
+
+def check_all(product, receivers, redis, has_kills, differences):
+    """Every place that this run has. `redis` holds the addresses of ours and of the client's, which are written down
+    first; without them what an earlier check of the run has written counts. Returns (files that are not the newest, whether the cached totals are right, figures)."""
+    stale, are_totals_equal, figures = 0, True, {}
+    renders = product.renders()
+    for place, (name, transport, prefix) in enumerate((("redis", "cache", OWN_PREFIX), ("redis-client", "redis", CLIENT_PREFIX))):
+        if transport not in renders:
+            continue
+        path = os.path.join(receivers, name + ".jsonl")
+        if redis:
+            dump_redis(redis[place], path)
+        entries = read_dump(path)
+        stale += check_documents(product, entries, prefix, renders[transport], name, differences)
+        if transport == "cache":
+            are_totals_equal = check_totals(product, entries, differences)
+    if "webhook" in renders:
+        webhook = Webhook(os.path.join(receivers, "webhook"), os.path.join(receivers, "webhook.jsonl"))
+        bad = figures["webhook_bad_signatures"] = webhook.bad_signatures()
+        if bad:
+            differences.append("webhook: %d requests were not signed as they should be" % bad)
+        stale += webhook.check(product, renders["webhook"], differences)
+    for name in ("pull", "pull-gzip"):
+        log = os.path.join(receivers, name + ".jsonl")
+        if os.path.exists(log):
+            client = Pulled(os.path.join(receivers, name), log)
+            stale += client.check(product, renders["cache"], name, has_kills, differences)
+            figures["pull_200"] = figures.get("pull_200", 0) + client.count(200)
+            figures["pull_304"] = figures.get("pull_304", 0) + client.count(304)
+    return stale, are_totals_equal, figures

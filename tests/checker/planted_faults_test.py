@@ -16,9 +16,12 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 
-from installation import EVENT, Installation, copy_run, execute, generate, with_database  # noqa: E402
+from installation import EVENT, Installation, Servers, copy_run, execute, generate, with_database  # noqa: E402
 
 END_SECONDS = 100
+# Of the client's folder.
+FIRST_PROOF = ("(SELECT min(t.id) FROM delivery_attempt t JOIN delivery_assignment a ON a.id = t.assignment_id "
+               "WHERE a.name = 'directory' AND t.outcome = 'delivered')")
 CHECK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "check.py")
 
 
@@ -72,6 +75,24 @@ def plant_everywhere(run, feed, body):
     last = max(place for place, line in enumerate(lines) if json.loads(line)["path"] == key + ".json")
     lines[last] = json.dumps({**json.loads(lines[last]), "sha256": digest}) + "\n"
     run.write_log(lines)
+    plant_in_other_places(run, key, body, packed, digest)
+
+
+def plant_in_other_places(run, key, body, packed, digest):
+    def in_redis(rows):
+        entry = next(row for row in rows if row["key"].endswith(":" + key))
+        entry["fields"].update(gz=packed, sha=digest.encode().hex(), bytes=str(len(body)).encode().hex())
+
+    def in_log(rows):
+        last = [row for row in rows if row["path"] == key and row["sha256"]][-1]
+        last["sha256"] = digest
+
+    for name in ("redis", "redis-client"):
+        edit_lines(run, name, in_redis)
+    for name, path in (("webhook", key.replace("/", "~")), ("pull", key + ".json"), ("pull-gzip", key + ".json")):
+        edit_lines(run, name, in_log)
+        with open(os.path.join(run.folder, "receivers", name, path), "wb") as file:
+            file.write(body)
 
 
 def previous_version(run, feed):
@@ -134,8 +155,9 @@ def version_skipped(run):
     with open(run.file("standings.json"), "wb") as file:
         file.write(body)
     newest = "(SELECT max(seq) FROM feed_document WHERE doc_key = '%s')" % key
-    run.sql("DELETE FROM delivery_attempt WHERE doc_key = '%s' AND seq = %s" % (key, newest),
-            "UPDATE delivery_state SET sent_seq = %d WHERE doc_key = '%s'" % (seq, key))
+    mine = "doc_key = '%s' AND assignment_id = (SELECT id FROM delivery_assignment WHERE name = 'directory')" % key
+    run.sql("DELETE FROM delivery_attempt WHERE %s AND seq = %s" % (mine, newest),
+            "UPDATE delivery_state SET sent_seq = %d WHERE %s" % (seq, mine))
     lines = run.log_lines()
     last = max(place for place, line in enumerate(lines) if json.loads(line)["path"] == key + ".json")
     run.write_log(lines[:last] + lines[last + 1:])
@@ -143,11 +165,11 @@ def version_skipped(run):
 
 def history_row_lost(run):
     run.sql("DELETE FROM feed_version v USING delivery_attempt t WHERE t.doc_key = v.doc_key AND t.seq = v.seq "
-            "AND t.id = (SELECT min(id) FROM delivery_attempt WHERE outcome = 'delivered')")
+            "AND t.id = %s" % FIRST_PROOF)
 
 
 def proof_removed(run):
-    run.sql("DELETE FROM delivery_attempt WHERE id = (SELECT min(id) FROM delivery_attempt WHERE outcome = 'delivered')")
+    run.sql("DELETE FROM delivery_attempt WHERE id = %s" % FIRST_PROOF)
 
 
 def rename_without_proof(run):
@@ -183,6 +205,55 @@ def timeline_event_missing(run):
     run.edit_file("timeline/" + names[0], lambda body: body["events"].pop())
 
 
+def edit_lines(run, name, change):
+    """Rewrites DIR/receivers/NAME.jsonl: `change` gets all its objects."""
+    path = os.path.join(run.folder, "receivers", name + ".jsonl")
+    with open(path, encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    change(rows)
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in rows)
+
+
+def old_total_in_redis(run):
+    def change(rows):
+        total = next(row for row in rows if row["key"].startswith("bump:") and "fields" in row
+                     and not row["fields"]["v"].endswith("30" * 20))
+        total["fields"]["t"] = b"1".hex()
+    edit_lines(run, "redis", change)
+
+
+def old_file_in_redis(run):
+    def change(rows):
+        file = next(row for row in rows if row["key"].endswith("/standings"))
+        file["fields"]["gz"] = next(row for row in rows if row["key"].endswith("/scorers"))["fields"]["gz"]
+    edit_lines(run, "redis-client", change)
+
+
+def broken_signature(run):
+    def change(rows):
+        rows[-1]["signed"] = False
+    edit_lines(run, "webhook", change)
+
+
+def webhook_ends_with_older(run):
+    edit_lines(run, "webhook", lambda rows: rows.remove([row for row in rows if row["path"] == EVENT + "/standings"][-1]))
+
+
+def wrong_etag(run):
+    def change(rows):
+        last = [row for row in rows if row["status"] == 200][-1]
+        last["etag"] = last["etag"].replace("-", "", 1)
+    edit_lines(run, "pull-gzip", change)
+
+
+def pull_goes_back(run):
+    def change(rows):
+        mine = [row for row in rows if row["path"] == EVENT + "/standings" and row["status"] == 200]
+        rows.append({**mine[0], "time": rows[-1]["time"]})
+    edit_lines(run, "pull", change)
+
+
 # The figure of the summary, its sound value and the one that has to come out; None: the difference alone.
 FAULTS = {
     "sound": (sound, None),
@@ -201,6 +272,12 @@ FAULTS = {
     "standings-rows-swapped": (standings_rows_swapped, lambda summary, _: summary["table_errors"] == 2),
     "scorer-missing": (scorer_missing, lambda summary, _: summary["table_errors"] == 1 and summary["stale_files"] == 0),
     "result-wrong": (result_wrong, lambda summary, _: summary["table_errors"] == 1),
+    "old-total-in-redis": (old_total_in_redis, lambda summary, _: not summary["totals_equal"]),
+    "old-file-in-redis": (old_file_in_redis, lambda summary, _: summary["stale_files"] == 1),
+    "broken-signature": (broken_signature, lambda summary, _: summary["webhook_bad_signatures"] == 1),
+    "webhook-ends-with-older": (webhook_ends_with_older, lambda summary, _: summary["stale_files"] == 1),
+    "wrong-etag": (wrong_etag, lambda summary, _: summary["stale_files"] >= 1),
+    "pull-goes-back": (pull_goes_back, lambda summary, _: summary["stale_files"] >= 1),
     "timeline-event-missing": (timeline_event_missing, lambda summary, _: summary["stale_files"] == 0),
 }
 
@@ -217,10 +294,11 @@ def hash_of(text):
     return zlib.crc32(text.encode())
 
 
-def check(data, folder, uri):
-    """Returns (exit code, summary, what was printed)."""
+def check(data, folder, uri, redis=None):
+    """Returns (exit code, summary, what was printed). Without `redis` what the check of the run has written down counts."""
     out = os.path.join(folder, "summary.json")
-    result = subprocess.run(["/usr/bin/python3", CHECK, "--data", data, "--dir", folder, "--postgres", uri, "--out", out],
+    result = subprocess.run(["/usr/bin/python3", CHECK, "--data", data, "--dir", folder, "--postgres", uri, "--out", out,
+                             *(["--redis", *redis] if redis else [])],
                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     summary = {}
     if os.path.exists(out):
@@ -233,13 +311,20 @@ def play(folder, server):
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
     data = generate(os.path.join(folder, "tournament.json"), "--teams", "8", "--seed", "7")
-    with Installation(os.path.join(folder, "run"), server, database_of(folder), data) as installation:
-        installation.start_simulator()
-        installation.start("ftl-deliver")
-        installation.start("ftl-ingest")
-        installation.wait_until_end(END_SECONDS)
-        installation.stop_all()
-        code, summary, output = check(data, installation.folder, installation.uri)
+    # A Redis of its own; the databases are on the server of all tests, where the copies are made.
+    os.chmod(folder, 0o755)
+    servers = Servers(os.path.join(folder, "servers"))
+    try:
+        with Installation(os.path.join(folder, "run"), server, database_of(folder), data, redis=servers.redis) as installation:
+            installation.start_simulator()
+            installation.start("ftl-deliver")
+            installation.start("ftl-ingest")
+            installation.wait_until_end(END_SECONDS)
+            installation.stop_all()
+            code, summary, output = check(data, installation.folder, installation.uri,
+                                          [servers.redis, installation.client_redis])
+    finally:
+        servers.stop()
     print(json.dumps(summary), output)
     assert code == 0, "the checker fails on a sound run"
 

@@ -107,6 +107,14 @@ class Product:
         return (self.number("SELECT epoch FROM cluster_epoch"),
                 self.rows("SELECT instrument_id, epoch, seq, total FROM instrument_bump ORDER BY 1"))
 
+    def missing_touches(self):
+        """Files that the audit found changed without a touch."""
+        return [row[0] for row in self.rows("SELECT subject FROM alert WHERE kind = 'build.missing_touch' ORDER BY 1")]
+
+    def audited(self):
+        """Files that the audit has built once more since their newest version."""
+        return self.number("SELECT count(*) FROM feed_document WHERE event = %s AND audited_at > built_at + interval '100 ms'", self.code)
+
     def renders(self):
         """{transport: render} of the destinations."""
         return dict(self.rows("SELECT transport, render FROM delivery_assignment ORDER BY id"))

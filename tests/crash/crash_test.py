@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Kills programs while a tournament plays, and compares the end with that of an undisturbed run.
 
-  crash_test.py kills    ftl-ingest, ftl-deliver and Postgres in turn, at random moments; 3 seeds, 20 with FTL_FULL
+  crash_test.py kills    our programs, a webhook, Postgres and Redis in turn, at random moments; 3 seeds, 20 with FTL_FULL
   crash_test.py steps    ends programs right after their n-th durable step, for small n; for every n with FTL_FULL
   crash_test.py canary   plants losses after a run: the comparison must find each
 
@@ -20,6 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "checker"))
 
 import compare  # noqa: E402
+import places  # noqa: E402
 from installation import EVENT, Installation, Servers, execute, generate  # noqa: E402
 from product import Product  # noqa: E402
 from receiver import Receiver  # noqa: E402
@@ -41,8 +42,8 @@ STEPS_MAX = 2_000
 class Arena:
     """One pair of servers, one tournament, and the end of its undisturbed run."""
 
-    def __init__(self, folder, *options):
-        self.folder = folder
+    def __init__(self, folder, *options, has_places=False):
+        self.folder, self.has_places = folder, has_places
         self.data = generate(os.path.join(folder, "tournament.json"), *options)
         self.servers = Servers(os.path.join(folder, "servers"))
         self.runs = 0
@@ -51,7 +52,8 @@ class Arena:
     def installation(self, poll_interval_ms="0"):
         self.runs += 1
         folder = os.path.join(self.folder, "run%d" % self.runs)
-        return Installation(folder, self.servers.uri, "crash_%d" % self.runs, self.data, poll_interval_ms)
+        return Installation(folder, self.servers.uri, "crash_%d" % self.runs, self.data, poll_interval_ms,
+                            self.servers.redis if self.has_places else None)
 
     def play_undisturbed(self):
         with self.installation() as installation:
@@ -74,6 +76,12 @@ class Arena:
                 lines.append("%d files owed, %d to be built" % (product.owed(), product.unbuilt()))
             compare.check_files(Recount(self.data), product, receiver, lines)
             compare.check_proofs(product, receiver, "directory", has_kills, lines)
+            if self.has_places:
+                places.check_all(product, installation.path("receivers"),
+                                 [self.servers.redis, installation.client_redis], has_kills, lines)
+            unexplained = product.missing_touches()
+            if unexplained:
+                lines.append("the audit found files that changed without a touch: %s" % unexplained)
         finally:
             product.connection.close()
         return lines
@@ -96,6 +104,12 @@ def tell(text):
 def disturb(installation, servers, name):
     if name == "postgres":
         servers.restart_postgres_immediately()
+        return
+    if name == "redis":
+        servers.restart_redis()
+        return
+    if name == "flush":
+        servers.redis_cli("FLUSHALL")
         return
     ended_with = installation.kill(name)
     if ended_with is not None:
@@ -128,7 +142,7 @@ def wait_for_instants(installation, count):
 
 def play_with_kills(arena, seed):
     dice = random.Random(seed)
-    victims = [*PROGRAMS, "postgres"]
+    victims = [*PROGRAMS, "ftl-serve", "webhook", "postgres", "redis", "flush"]
     kills = 0
     with arena.installation(poll_interval_ms="10") as installation:
         installation.start_simulator()
@@ -148,7 +162,7 @@ def play_with_kills(arena, seed):
 
 
 def kills(folder):
-    arena = Arena(folder, "--teams", "8", "--matches", "7", "--seed", "3")
+    arena = Arena(folder, "--teams", "8", "--matches", "7", "--seed", "3", has_places=True)
     try:
         arena.play_undisturbed()
         first = int(os.environ.get("FTL_SEED") or random.SystemRandom().randrange(1_000_000))

@@ -26,7 +26,11 @@ for source in "$root"/examples/embed/*.cpp; do
     name=$(basename "$source" .cpp)
     case $name in
         destination_queue) place=() ;;
-        cache_client) place=("redis://$FTL_TEST_REDIS") ;;
+        cache_client)
+            # A database that no other test uses, without what an earlier run has left.
+            redis-cli -u "redis://$FTL_TEST_REDIS/9" FLUSHDB >/dev/null
+            place=("redis://$FTL_TEST_REDIS/9")
+            ;;
         *) place=("$uri") ;;
     esac
     "$folder/build/$name" "${place[@]}" >"$folder/$name.out"

@@ -1,9 +1,13 @@
 """A whole installation for tests written in Python: a database, an event, a client with a folder, and the real programs.
 The tests decide when programs start, die and start again."""
 
+import base64
+import json
 import os
+import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -20,6 +24,7 @@ SEASON = "1"
 TOKEN = "test-token"
 START_SECONDS = 30
 STOP_SECONDS = 30
+PULLING = ("pull", "pull-gzip")
 
 # The quickstart's rules. An own goal has no scorer.
 RULES = [("goal", "scorer", "50000"), ("penalty", "scorer", "50000"), ("own_goal", "own_goal", "-20000")] + [
@@ -42,6 +47,18 @@ def binaries():
 
 def with_database(uri, name):
     return uri.rsplit("/", 1)[0] + "/" + name
+
+
+def free_port():
+    """One below the kernel's range for outgoing connections, so that it is still free when its server starts again."""
+    for port in random.sample(range(20_000, 32_000), 100):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+                return str(port)
+            except OSError:
+                continue
+    raise AssertionError("no free port")
 
 
 def execute(uri, *statements):
@@ -69,6 +86,17 @@ class Servers:
     def call(*arguments):
         subprocess.run([os.path.join(SOURCE, "tools", "servers.sh"), *arguments], check=True, stdout=subprocess.DEVNULL)
 
+    @property
+    def redis(self):
+        return "%s:%s" % (self.values["FTL_REDIS_HOST"], self.values["FTL_REDIS_PORT"])
+
+    def redis_cli(self, *words):
+        subprocess.run(["redis-cli", "-h", self.values["FTL_REDIS_HOST"], "-p", self.values["FTL_REDIS_PORT"], *words],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def restart_redis(self):
+        self.call("restart-redis", self.folder)
+
     def restart_postgres_immediately(self):
         self.call("restart-postgres", self.folder, "immediate")
 
@@ -77,10 +105,11 @@ class Servers:
 
 
 class Installation:
-    """`folder` gets what a quickstart's DIR has: receivers/, logs/. Use it as a context: programs end with it."""
+    """`folder` gets what a quickstart's DIR has: receivers/, logs/. Use it as a context: programs end with it. With `redis`
+    (HOST:PORT of a server of its own) the files go everywhere: our Redis, a client's, a webhook, two pulling clients."""
 
-    def __init__(self, folder, server_uri, database, data, poll_interval_ms="0"):
-        self.folder, self.data, self.poll_interval_ms = folder, data, poll_interval_ms
+    def __init__(self, folder, server_uri, database, data, poll_interval_ms="0", redis=None):
+        self.folder, self.data, self.poll_interval_ms, self.redis = folder, data, poll_interval_ms, redis
         self.uri = with_database(server_uri, database)
         self.client_folder = os.path.join(folder, "receivers", "directory")
         self.programs = {}
@@ -114,6 +143,36 @@ class Installation:
                  "--first-retry-ms", "50", "--slow-retry-ms", "500")
         with open(self.path("token"), "w", encoding="utf-8") as file:
             file.write(TOKEN + "\n")
+        if self.redis:
+            self.set_up_places()
+
+    def set_up_places(self):
+        host, _, port = self.redis.rpartition(":")
+        subprocess.run(["redis-cli", "-h", host, "-p", port, "FLUSHALL"], check=True, stdout=subprocess.DEVNULL)
+        for name in PULLING + ("webhook",):
+            os.makedirs(self.path("receivers", name))
+        self.write_secret("master.key", os.urandom(32).hex())
+        self.write_secret("webhook.secret", "whsec_" + base64.b64encode(os.urandom(32)).decode())
+        self.webhook_port, self.serve_port, client_port = "0", free_port(), free_port()
+        self.client_redis = "127.0.0.1:" + client_port
+        self.launch("client-redis", shutil.which("redis-server"), "--port", client_port, "--bind", "127.0.0.1", "--save", "",
+                    "--dir", self.folder)
+        self.start_webhook()
+        self.webhook_port = self.wait_for_file("webhook.port").strip()
+        quick = ["--first-retry-ms", "50", "--slow-retry-ms", "500"]
+        self.ctl("destination", "add", "demo", "redis", "--transport", "redis", "--host", "127.0.0.1",
+                 "--port", client_port, "--key-prefix", "demo:", *quick)
+        self.ctl("destination", "add", "demo", "webhook", "--transport", "webhook", "--on-retire", "delete",
+                 "--url", "http://127.0.0.1:%s/feeds" % self.webhook_port, "--secret-file", self.path("webhook.secret"),
+                 "--deliver.master_key_file", self.path("master.key"), *quick)
+        self.ctl("client", "entitle", "demo")
+        answer = subprocess.run([os.path.join(binaries(), "ftlctl"), "key", "issue", "demo", "--json"], check=True,
+                                stdout=subprocess.PIPE, env={**os.environ, "FTL_POSTGRES_URI": self.uri}).stdout
+        self.write_secret("pull.key", json.loads(answer)["key"])
+
+    def write_secret(self, name, text):
+        with open(os.open(self.path(name), os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="utf-8") as file:
+            file.write(text + "\n")
 
     # --- Programs ---------------------------------------------------------------------------------------------------
 
@@ -131,15 +190,38 @@ class Installation:
         self.launch("provider", "ftl-sim", "provider", "--data", self.data, "--speed", speed, "--season", SEASON,
                     "--token", TOKEN, "--port-file", self.path("provider.port"))
         self.provider = "http://127.0.0.1:" + self.wait_for_file("provider.port").strip()
+        if self.redis:
+            self.start("ftl-serve")
+            with open(self.path("files"), "w", encoding="utf-8"):
+                pass
+            for name in PULLING:
+                self.launch(name, "ftl-sim", "pull", "--url", "http://127.0.0.1:%s" % self.serve_port, "--key-file",
+                            self.path("pull.key"), "--files", "@" + self.path("files"), "--interval", "100", "--log",
+                            self.path("receivers", name + ".jsonl"), "--folder", self.path("receivers", name),
+                            *(["--gzip"] if name == "pull-gzip" else []))
+
+    def start_webhook(self):
+        """The client's webhook; started again it is on the port that it had."""
+        self.launch("webhook", "ftl-sim", "receive", "--http", self.webhook_port, "--port-file", self.path("webhook.port"),
+                    "--secret-file", self.path("webhook.secret"), "--store", self.path("receivers", "webhook"),
+                    "--log", self.path("receivers", "webhook.jsonl"))
 
     def start(self, name, environment=None, quick=True):
-        """Starts ftl-ingest or ftl-deliver, for the first time or again; `quick` with leases and back-off of tests."""
+        """Starts one of our services, for the first time or again; `quick` with leases and back-off of tests."""
+        if name == "webhook":
+            return self.start_webhook()
+        cache = ["--cache.uri", "redis://%s/0" % self.redis] if self.redis else []
         settings = {
             "ftl-ingest": ["--provider.url", self.provider, "--provider.token_file", self.path("token"),
                            "--ingest.poll_interval_ms", self.poll_interval_ms],
-            "ftl-deliver": ["--deliver.enabled", "true"],
+            "ftl-deliver": ["--deliver.enabled", "true", "--build.audit_interval_ms", "1000", "--build.audit_pause_ms", "20",
+                            *cache, *([
+                "--deliver.allowed_hosts", "127.0.0.1", "--deliver.master_key_file", self.path("master.key"),
+                "--cache.totals_interval_ms", "200", "--cache.documents_interval_ms", "1000"] if cache else [])],
+            "ftl-serve": ["--serve.address", "127.0.0.1:%s" % getattr(self, "serve_port", 0), *cache],
         }[name]
-        self.launch(name, name, *settings, *(QUICK[name] if quick else []), environment=environment)
+        self.launch(name, name, *settings, *(QUICK.get(name, []) if quick else []), environment=environment)
+        return None
 
     def kill(self, name):
         """SIGKILL, and waits for the end. Returns what the program had ended with, None when it was running."""
@@ -163,8 +245,9 @@ class Installation:
 
     def stop_all(self):
         """In order: nobody is fed by a program that has ended, and the receiver sees everything."""
-        for name in ("ftl-ingest", "ftl-deliver", "provider", "receive"):
-            self.terminate(name)
+        for name in ("ftl-ingest", "ftl-deliver", *PULLING, "ftl-serve", "provider", "receive", "webhook"):
+            if name in self.programs:
+                self.terminate(name)
 
     # --- Waiting ----------------------------------------------------------------------------------------------------
 
@@ -184,6 +267,8 @@ class Installation:
     def watcher(self):
         class Options:
             postgres, provider, process = self.uri, self.provider, []
+            pull_list = self.path("files") if self.redis else None
+            pulled = [self.path("receivers", name) for name in PULLING]
         return watch.Watcher(Options)
 
     def wait_until_end(self, limit_seconds):
