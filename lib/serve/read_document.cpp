@@ -9,11 +9,10 @@
 namespace ftlfeed::serve {
 namespace {
 
-/// A file goes to Redis and to whoever pulls as it is, without a transform of a client's.
-constexpr std::int64_t kPlainRender = 1;
-
+/// The version is the one that Redis will hold: with the render of the built-in destination that writes it there.
 constexpr const char* kSelect =
-    "SELECT epoch, seq, CASE WHEN retired_at IS NULL THEN body_gz END, content_type, body_bytes, "
+    "SELECT epoch, seq, (SELECT coalesce(max(render), 1) FROM delivery_assignment WHERE transport = 'cache'), CASE "
+    "WHEN retired_at IS NULL THEN body_gz END, content_type, body_bytes, "
     "encode(body_hash, 'hex'), (extract(epoch FROM changed_at) * 1000000)::bigint, "
     "extract(epoch FROM last_modified)::bigint FROM feed_document WHERE doc_key = $1";
 
@@ -30,14 +29,14 @@ DocumentPtr read_document(store::Session& session, const std::string& doc_key) {
         if (rows.empty()) return;
         const auto row = rows[0];
         document = std::make_shared<cache::Document>();
-        document->version = {row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), kPlainRender};
-        document->is_retired = row[2].is_null();
-        if (!document->is_retired) document->body_gz = store::from_bytea(row[2].c_str());
-        document->content_type = row[3].as<std::string>();
-        document->body_bytes = row[4].as<std::uint64_t>();
-        document->body_sha256 = row[5].as<std::string>();
-        document->changed_at = from_micros(row[6].as<std::int64_t>());
-        document->last_modified = core::SystemTime(std::chrono::seconds(row[7].as<std::int64_t>()));
+        document->version = {row[0].as<std::int64_t>(), row[1].as<std::int64_t>(), row[2].as<std::int64_t>()};
+        document->is_retired = row[3].is_null();
+        if (!document->is_retired) document->body_gz = store::from_bytea(row[3].c_str());
+        document->content_type = row[4].as<std::string>();
+        document->body_bytes = row[5].as<std::uint64_t>();
+        document->body_sha256 = row[6].as<std::string>();
+        document->changed_at = from_micros(row[7].as<std::int64_t>());
+        document->last_modified = core::SystemTime(std::chrono::seconds(row[8].as<std::int64_t>()));
     });
     return document;
 }
