@@ -1,4 +1,5 @@
 #include <ftlfeed/build/marker.hpp>
+#include <ftlfeed/cache/cache_client.hpp>
 #include <ftlfeed/deliver/cache_keeper.hpp>
 
 #include "common/program.hpp"
@@ -27,6 +28,9 @@ int main(int argc, char** argv) {
     app::FeedSettings settings;
     settings.bind(program.settings());
     program.on_settings([&] { settings.validate(); });
+    program.add_check("cache", [&](app::Runtime&) {
+        if (const auto connection = settings.cache_connection()) cache::CacheClient(*connection).ping();
+    });
 
     return program.run(argc, argv, [&](app::Runtime& runtime) {
         const bool is_there = runtime.wait_for("outbox-cursor", [&] {
