@@ -37,7 +37,8 @@ QUICK = {
                    "--ingest.by_id_first_ms", "50", "--ingest.by_id_max_ms", "500", "--ingest.failure_first_ms", "50",
                    "--ingest.failure_max_ms", "500"],
     "ftl-deliver": ["--deliver.lease_ttl_ms", "1000", "--deliver.lease_margin_ms", "200",
-                    "--deliver.look_interval_ms", "100"],
+                    "--deliver.look_interval_ms", "100", "--build.audit_interval_ms", "1000", "--build.audit_pause_ms", "20",
+                    "--cache.totals_interval_ms", "200", "--cache.documents_interval_ms", "1000"],
 }
 
 
@@ -214,10 +215,8 @@ class Installation:
         settings = {
             "ftl-ingest": ["--provider.url", self.provider, "--provider.token_file", self.path("token"),
                            "--ingest.poll_interval_ms", self.poll_interval_ms],
-            "ftl-deliver": ["--deliver.enabled", "true", "--build.audit_interval_ms", "1000", "--build.audit_pause_ms", "20",
-                            *cache, *([
-                "--deliver.allowed_hosts", "127.0.0.1", "--deliver.master_key_file", self.path("master.key"),
-                "--cache.totals_interval_ms", "200", "--cache.documents_interval_ms", "1000"] if cache else [])],
+            "ftl-deliver": ["--deliver.enabled", "true", *cache, *([
+                "--deliver.allowed_hosts", "127.0.0.1", "--deliver.master_key_file", self.path("master.key")] if cache else [])],
             "ftl-serve": ["--serve.address", "127.0.0.1:%s" % getattr(self, "serve_port", 0), *cache],
         }[name]
         self.launch(name, name, *settings, *(QUICK.get(name, []) if quick else []), environment=environment)
