@@ -30,6 +30,8 @@ constexpr const char* kSubject = "ftlfeed/cache";
 constexpr std::size_t kBatch = 64;
 /// A new epoch is above anything that was written before it: moving it faster cures nothing.
 constexpr milliseconds kEpochMoveInterval{60'000};
+/// Between two looks, whatever is due.
+constexpr milliseconds kPauseMin{10};
 
 cache::Entry entry_of(const TotalRow& row) {
     return {cache::Key::bump(row.instrument_id), row.version, {{"t", std::to_string(row.total)}}};
@@ -66,8 +68,8 @@ private:
     /// Versions that the cache holds; keys that it does not hold are not in it.
     using Held = std::map<cache::Key, core::Version>;
 
-    /// One look; does what is due.
-    void keep(store::Session& session);
+    /// One look; does what is due. False when it has to wait for somebody else: an owner, or a new epoch.
+    bool keep(store::Session& session);
     void compare_totals(store::Session& session, const OurCache& ours);
     void compare_documents(store::Session& session, const OurCache& ours, std::uint64_t connections);
     void push_documents(store::Session& session, const std::vector<std::string>& doc_keys, const OurCache& ours);
@@ -100,9 +102,11 @@ void CacheKeeper::Impl::run(const std::stop_token& stop) {
                 session.emplace(connection_);
                 static_cast<void>(store::check_epoch(*session));
             }
-            keep(*session);
+            const bool is_settled = keep(*session);
             failures = 0;
-            clock_.sleep_until(std::max(schedule_.wake_at(), clock_.steady_now() + milliseconds(1)), stop);
+            const auto now = clock_.steady_now();
+            clock_.sleep_until(
+                is_settled ? std::max(schedule_.wake_at(), now + kPauseMin) : now + settings_.totals_interval, stop);
         } catch (const core::Failure& failure) {
             failures = std::min(failures + 1, 10);
             if (failures == 1) core::log_warning("cache.waiting", {{"error", failure.what()}});
@@ -112,13 +116,13 @@ void CacheKeeper::Impl::run(const std::stop_token& stop) {
     }
 }
 
-void CacheKeeper::Impl::keep(store::Session& session) {
+bool CacheKeeper::Impl::keep(store::Session& session) {
     const auto ours = our_cache(session);
     if (!ours) {
         // Who keeps it meanwhile may leave it in any state.
         schedule_.start_anew();
-        schedule_.totals_compared(clock_.steady_now(), true);
-        return note({false, false, ""});
+        note({false, false, ""});
+        return false;
     }
     const auto connections = cache_.server().connections;
     is_ahead_ = false;
@@ -130,6 +134,7 @@ void CacheKeeper::Impl::keep(store::Session& session) {
         session.write([](pqxx::transaction_base& tx) { alert::clear(tx, kAheadAlert, kSubject); });
     }
     note({true, !is_ahead_, is_ahead_ ? "the cache holds a version newer than ours" : ""});
+    return !is_ahead_;
 }
 
 CacheKeeper::Impl::Held CacheKeeper::Impl::held_by_cache(const std::vector<cache::Key>& keys) {
@@ -210,7 +215,6 @@ void CacheKeeper::Impl::push_documents(store::Session& session, const std::vecto
 void CacheKeeper::Impl::found_ahead(store::Session& session, const cache::Key& key) {
     is_ahead_ = true;
     const auto now = clock_.steady_now();
-    schedule_.totals_compared(now, true);
     session.write([&](pqxx::transaction_base& tx) {
         alert::raise(
             tx, {kAheadAlert, kSubject, alert::Severity::kCritical,

@@ -2,6 +2,8 @@
 #include <ftlfeed/deliver/cache_keeper.hpp>
 #include <ftlfeed/store/epoch.hpp>
 
+#include <atomic>
+
 #include "support/redis.hpp"
 #include "world.hpp"
 
@@ -83,6 +85,18 @@ private:
     RunningDispatcher dispatcher_;
     CacheKeeper keeper_;
     std::jthread thread_;
+};
+
+/// Real time, and how often somebody slept.
+class CountingClock final : public core::Clock {
+public:
+    [[nodiscard]] core::SteadyTime steady_now() const override { return real().steady_now(); }
+    [[nodiscard]] core::SystemTime system_now() const override { return real().system_now(); }
+    bool sleep_until(core::SteadyTime time, const std::stop_token& stop) override {
+        ++sleeps;
+        return real().sleep_until(time, stop);
+    }
+    std::atomic<int> sleeps{0};
 };
 
 DeliverSettings disabled() {
@@ -190,16 +204,18 @@ TEST_CASE("deliver.cache: a total newer than ours raises an alarm and moves the 
     CHECK(wait_until([&] { return world.count("alert WHERE kind = 'cache.ahead' AND cleared_at IS NULL") == 0; }));
 }
 
-TEST_CASE("deliver.cache: who does not own the built-in destination writes no total") {
+TEST_CASE("deliver.cache: who does not own the built-in destination writes nothing and keeps nobody busy") {
     const CacheWorld world;
     cache::CacheClient client(world.redis_settings());
-    CacheKeeper keeper({20ms, 20ms, 20ms, 100ms}, world.connection(), client, core::Clock::real());
+    CountingClock clock;
+    const auto begin = clock.steady_now();
+    CacheKeeper keeper({50ms, 50ms, 20ms, 100ms}, world.connection(), client, clock);
     std::jthread thread([&](const std::stop_token& stop) { keeper.run(stop); });
     world.publish_now("wc/calendar", "one");
-    {
-        // Another process's dispatcher owns it in the end; until then nobody does.
-        CHECK(world.redis.cli({"DBSIZE"}) == "0");
-    }
+    // It waits for its turn and asks no more often than it would compare.
+    REQUIRE(wait_until([&] { return clock.sleeps >= 4; }));
+    CHECK(clock.steady_now() - begin >= 3 * 50ms);
+    CHECK(world.redis.cli({"DBSIZE"}) == "0");
     const RunningCache owner(world);
     CHECK(wait_until([&] { return world.has_totals(); }));
 }
