@@ -106,8 +106,9 @@ TEST_CASE("cache.connection: while it is down a request fails at once and not in
     redis.kill();
     REQUIRE(wait_until([&] { return !connection.is_up(); }));
     std::promise<core::Failure> failed;
+    bool is_inside = false;  // The loop's alone; here, since the handler outlives the turn that asks.
     connection.loop().run([&] {
-        bool is_inside = true;
+        is_inside = true;
         connection.inside().request(Command::changing({"SET", "a", "b"}), milliseconds(60'000), [&](auto result) {
             CHECK_FALSE(is_inside);
             failed.set_value(std::get<core::Failure>(result));
