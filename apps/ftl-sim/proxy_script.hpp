@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fault_rules.hpp"
+
 namespace ftlfeed::sim {
 
 /// A number, or one that the seed picks between two.
@@ -62,8 +64,7 @@ private:
         Span end_after_bytes;
     };
     struct Rule {
-        std::uint64_t first = 1;
-        std::uint64_t last = UINT64_MAX;
+        Numbers connections;
         unsigned percent = 100;
         bool is_silent = false;
         DirectionRule up;

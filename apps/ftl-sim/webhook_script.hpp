@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fault_rules.hpp"
+
 namespace ftlfeed::sim {
 
 /// How a receiver treats its side of a request that it does not simply answer.
@@ -48,12 +50,10 @@ public:
 
 private:
     struct Rule {
-        std::uint64_t first = 1;
-        std::uint64_t last = UINT64_MAX;
+        Numbers requests;
         WebhookPlan plan;
     };
     static Rule parse_rule(std::string_view text);
-    static void parse_selector(std::string_view text, Rule& rule);
     static void parse_word(std::string_view word, WebhookPlan& plan);
 
     std::vector<Rule> rules_;

@@ -12,6 +12,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "listening.hpp"
+
 namespace ftlfeed::sim {
 namespace {
 
@@ -160,26 +162,12 @@ private:
 struct WebhookServer::State {
     State(const WebhookReceiverSettings& settings, const std::string& address, std::uint16_t port)
         : receiver(settings), acceptor(context) {
-        try {
-            const tcp::endpoint endpoint(asio::ip::make_address(address), port);
-            acceptor.open(endpoint.protocol());
-            acceptor.set_option(asio::socket_base::reuse_address(true));
-            acceptor.bind(endpoint);
-            acceptor.listen();
-        } catch (const boost::system::system_error& error) {
-            throw std::runtime_error("cannot listen on " + address + ":" + std::to_string(port) + ": " + error.what());
-        }
+        listen_on(acceptor, address, port);
     }
 
     void accept() {
-        acceptor.async_accept([this](beast::error_code error, tcp::socket socket) {
-            if (error == asio::error::operation_aborted) return;
-            if (!error) {
-                socket.set_option(tcp::no_delay(true), error);
-                std::make_shared<Session>(std::move(socket), receiver)->read();
-            }
-            accept();
-        });
+        accept_each(acceptor,
+                    [this](tcp::socket socket) { std::make_shared<Session>(std::move(socket), receiver)->read(); });
     }
 
     WebhookReceiver receiver;
