@@ -28,8 +28,7 @@ void FeedSettings::bind(core::Settings& settings) {
                   milliseconds(kDay * 30));
     settings.bind("build.audit_pause_ms", build.audit_pause, "Between two files of the audit", milliseconds(0), kHour);
     deliver::bind_settings(settings, deliver);
-    settings.bind("cache.uri", cache_uri, "Our own Redis: redis://HOST:PORT/DATABASE, rediss:// for TLS");
-    settings.bind("cache.password_file", cache_password_file, "File with its password; beats the URI's");
+    redis.bind(settings);
     deliver::bind_settings(settings, cache);
     settings.bind("deliver.housekeeping_interval_ms", housekeeping_interval,
                   "Trims the outbox and the history of attempts, looks for old transactions", milliseconds(100), kHour);
@@ -54,10 +53,8 @@ void FeedSettings::validate() const {
 }
 
 std::optional<cache::ConnectionSettings> FeedSettings::cache_connection() const {
-    if (cache_uri.empty()) return std::nullopt;
-    auto settings = cache::ConnectionSettings::parse(cache_uri, cache_password_file);
-    settings.name = "ftl-deliver";
-    return settings;
+    if (redis.uri.empty()) return std::nullopt;
+    return redis.connection("ftl-deliver");
 }
 
 }  // namespace ftlfeed::app

@@ -11,6 +11,8 @@
 #include <ftlfeed/deliver/cache_keeper.hpp>
 #include <ftlfeed/deliver/dispatcher.hpp>
 
+#include "common/cache_settings.hpp"
+
 namespace ftlfeed::app {
 
 /// The settings of ftl-deliver: sections build and deliver. docs/configuration.md has each of them.
@@ -18,8 +20,7 @@ struct FeedSettings {
     std::int64_t builders = 2;
     build::WorkerSettings build;
     deliver::DeliverSettings deliver;
-    std::string cache_uri;  ///< Empty: no cache.
-    std::string cache_password_file;
+    CacheSettings redis;  ///< No uri: no cache.
     deliver::CacheKeeperSettings cache;
     std::chrono::milliseconds housekeeping_interval{30'000};
     std::int64_t failed_kept_hours = 24 * 7;

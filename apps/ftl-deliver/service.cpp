@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <pqxx/result>
@@ -28,27 +29,22 @@ void add_loop(Supervisor& workers, const std::string& name, Loop& loop) {
     workers.add(name, [&loop](Worker& worker) { loop.run(worker.stop()); });
 }
 
-void add_dispatcher(Supervisor& workers, deliver::Dispatcher& dispatcher, Readiness& readiness) {
-    readiness.set_waiting("deliver", "starting");
-    workers.add("deliver", [&dispatcher](Worker& worker) { dispatcher.run(worker.stop()); });
-    workers.add("deliver-readiness", [&dispatcher, &readiness](Worker& worker) {
+/// Adds a loop that tells by itself what it waits for; `trouble` is empty when it waits for nothing.
+void add_part(Supervisor& workers, Readiness& readiness, const std::string& name,
+              const std::function<void(const std::stop_token&)>& run, const std::function<std::string()>& trouble) {
+    readiness.set_waiting(name, "starting");
+    workers.add(name, [run](Worker& worker) { run(worker.stop()); });
+    workers.add(name + "-readiness", [name, trouble, &readiness](Worker& worker) {
         do {
-            const auto status = dispatcher.status();
-            status.is_ready ? readiness.set_ready("deliver")
-                            : readiness.set_waiting("deliver", status.reason.empty() ? "starting" : status.reason);
+            const auto reason = trouble();
+            reason.empty() ? readiness.set_ready(name) : readiness.set_waiting(name, reason);
         } while (worker.sleep_for(kReadinessInterval));
     });
 }
 
-void add_keeper(Supervisor& workers, deliver::CacheKeeper& keeper, Readiness& readiness) {
-    readiness.set_waiting("cache", "starting");
-    workers.add("cache", [&keeper](Worker& worker) { keeper.run(worker.stop()); });
-    workers.add("cache-readiness", [&keeper, &readiness](Worker& worker) {
-        do {
-            const auto status = keeper.status();
-            status.trouble.empty() ? readiness.set_ready("cache") : readiness.set_waiting("cache", status.trouble);
-        } while (worker.sleep_for(kReadinessInterval));
-    });
+std::string trouble_of(const deliver::Dispatcher::Status& status) {
+    if (status.is_ready) return "";
+    return status.reason.empty() ? "starting" : status.reason;
 }
 
 }  // namespace
@@ -104,8 +100,16 @@ void run_feeds(Runtime& runtime, const FeedSettings& settings) {
         }
         add_loop(workers, "build-audit", audit);
     }
-    if (dispatcher) add_dispatcher(workers, *dispatcher, runtime.readiness());
-    if (keeper) add_keeper(workers, *keeper, runtime.readiness());
+    if (dispatcher) {
+        add_part(
+            workers, runtime.readiness(), "deliver", [&](const std::stop_token& stop) { dispatcher->run(stop); },
+            [&] { return trouble_of(dispatcher->status()); });
+    }
+    if (keeper) {
+        add_part(
+            workers, runtime.readiness(), "cache", [&](const std::stop_token& stop) { keeper->run(stop); },
+            [&] { return keeper->status().trouble; });
+    }
     workers.add_retrying("housekeeping", [&settings](Worker& worker) {
         auto session = worker.runtime().connect("housekeeping");
         auto& clock = worker.runtime().clock();

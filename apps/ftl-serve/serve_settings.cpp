@@ -36,8 +36,7 @@ void bind_http(core::Settings& settings, ServeSettings& mine) {
 }  // namespace
 
 void ServeSettings::bind(core::Settings& settings) {
-    settings.bind("cache.uri", cache_uri, "Our own Redis: redis://HOST:PORT/DATABASE, rediss:// for TLS");
-    settings.bind("cache.password_file", cache_password_file, "File with its password; beats the URI's");
+    redis.bind(settings);
     bind_http(settings, *this);
     settings.bind("serve.memory_bytes_max", memory_bytes_max, "Files kept in memory, by all threads together",
                   kMebibyte, kMebibyte * kMany);
@@ -57,8 +56,7 @@ void ServeSettings::bind(core::Settings& settings) {
 
 void ServeSettings::complete() {
     static_cast<void>(parse_listen_address("serve.address", address));
-    cache = cache::ConnectionSettings::parse(cache_uri, cache_password_file);
-    cache.name = "ftl-serve";
+    cache = redis.connection("ftl-serve");
     if (grace < keys_poll * 2) throw core::InvalidInput("serve.grace_ms must be at least twice serve.keys_poll_ms");
 }
 

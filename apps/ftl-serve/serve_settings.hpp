@@ -7,12 +7,13 @@
 #include <ftlfeed/cache/connection_settings.hpp>
 #include <ftlfeed/core/settings.hpp>
 
+#include "common/cache_settings.hpp"
+
 namespace ftlfeed::app {
 
 /// The settings of ftl-serve: sections cache and serve. docs/configuration.md has each of them.
 struct ServeSettings {
-    std::string cache_uri = "redis://127.0.0.1:6379/0";
-    std::string cache_password_file;
+    CacheSettings redis{"redis://127.0.0.1:6379/0", ""};
     std::string address = "127.0.0.1:8080";
     std::string port_file;
     std::int64_t threads = 1;
