@@ -22,7 +22,7 @@ Key::Key(std::string text) : text_(std::move(text)) {
     }
 }
 
-Key Key::document(const core::FeedKey& key) { return Key("feed:d:" + key.doc_key()); }
+Key Key::document(const core::FeedKey& key) { return Key(std::string(kDocumentPrefix) + key.doc_key()); }
 
 Key Key::rendering(std::string_view client, const core::FeedKey& key) {
     if (!core::FeedKey::is_valid_part(client)) {

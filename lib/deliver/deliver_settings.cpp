@@ -14,12 +14,6 @@ namespace ftlfeed::deliver {
 
 using std::chrono::milliseconds;
 
-namespace {
-
-constexpr const char* kOwnCachePrefix = "feed:d:";
-
-}  // namespace
-
 void bind_settings(core::Settings& settings, DeliverSettings& target) {
     settings.bind("deliver.enabled", target.is_enabled, "send files to clients' destinations; off: nothing leaves");
     settings.bind("deliver.worker", target.worker,
@@ -96,7 +90,7 @@ TransportFactory built_in_transports(const DeliverSettings& settings, const core
         if (destination.transport == "redis") return redis(settings, fence, clock, destination);
         if (destination.transport == "cache") {
             if (!own_cache) throw core::InvalidInput("this ftl-deliver has no cache: set cache.uri");
-            return std::make_unique<RedisTransport>(own_cache, kOwnCachePrefix);
+            return std::make_unique<RedisTransport>(own_cache, std::string(cache::Key::kDocumentPrefix));
         }
         throw core::InvalidInput("transport " + core::json_quoted(core::shorten(destination.transport, 100)) +
                                  " is not known; this build has: directory, redis, webhook");

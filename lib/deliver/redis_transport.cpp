@@ -12,7 +12,6 @@ namespace ftlfeed::deliver {
 namespace {
 
 constexpr int kRedisPort = 6379;
-constexpr const char* kPrefixDefault = "feed:d:";
 
 }  // namespace
 
@@ -67,8 +66,9 @@ std::unique_ptr<Transport> client_redis(const DestinationSettings& destination, 
         const auto numeric = HostAddress::parse(address);
         return numeric && fence.allows(host, *numeric);
     };
-    return std::make_unique<RedisTransport>(std::make_shared<cache::CacheClient>(settings),
-                                            destination.folder.empty() ? kPrefixDefault : destination.folder);
+    return std::make_unique<RedisTransport>(
+        std::make_shared<cache::CacheClient>(settings),
+        destination.folder.empty() ? std::string(cache::Key::kDocumentPrefix) : destination.folder);
 }
 
 }  // namespace ftlfeed::deliver

@@ -9,7 +9,7 @@
 namespace ftlfeed::serve {
 namespace {
 
-std::string redis_key(const std::string& doc_key) { return "feed:d:" + doc_key; }
+std::string redis_key(const std::string& doc_key) { return std::string(cache::Key::kDocumentPrefix) + doc_key; }
 
 DocumentSource::VersionResult version_of(cache::ReplyResult result) {
     if (auto* failure = std::get_if<core::Failure>(&result)) return std::move(*failure);

@@ -19,12 +19,6 @@ using Kind = core::Failure::Kind;
 
 namespace {
 
-ConnectionSettings to(const RedisServer& redis) {
-    auto settings = ConnectionSettings::parse(redis.uri());
-    settings.backoff_max = milliseconds(100);
-    return settings;
-}
-
 Command blocking_for_ever() { return Command::reading({"BLPOP", "nobody-pushes-here", "0"}); }
 
 }  // namespace

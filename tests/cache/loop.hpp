@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "cache/connection.hpp"
+#include "support/redis.hpp"
 
 namespace ftl::test {
 
@@ -39,6 +40,13 @@ private:
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> guard_;
     std::jthread thread_;
 };
+
+/// This Redis, with a back-off that a test can wait for.
+inline ftlfeed::cache::ConnectionSettings to(const RedisServer& redis) {
+    auto settings = ftlfeed::cache::ConnectionSettings::parse(redis.uri());
+    settings.backoff_max = std::chrono::milliseconds(100);
+    return settings;
+}
 
 /// What became of a request; a second call of its handler throws, and ends the test program.
 using Answer = std::future<ftlfeed::cache::ReplyResult>;

@@ -19,12 +19,6 @@ using Kind = core::Failure::Kind;
 
 namespace {
 
-ConnectionSettings to(const RedisServer& redis) {
-    auto settings = ConnectionSettings::parse(redis.uri());
-    settings.backoff_max = milliseconds(100);
-    return settings;
-}
-
 template <typename Call>
 core::Failure failure_in(Call call) {
     try {

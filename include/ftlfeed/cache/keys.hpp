@@ -17,6 +17,8 @@ public:
 
     /// Any key of these characters. Throws core::InvalidInput.
     explicit Key(std::string text);
+    /// What the keys of files as everybody gets them begin with.
+    static constexpr std::string_view kDocumentPrefix = "feed:d:";
     /// `feed:d:DOC_KEY`: a file as everybody gets it.
     static Key document(const core::FeedKey& key);
     /// `feed:c:CLIENT:DOC_KEY`: a file as one client gets it. `client` is its code, [a-z0-9_-].
