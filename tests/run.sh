@@ -7,7 +7,7 @@ readonly kUsage='usage: tests/run.sh [--full] [--preset dev|asan|tsan] [ctest ar
   tests/run.sh                    everything but the long forms
   tests/run.sh -L capture         one room; labels: rooms, and unit pg redis net fuzz crash packaging soak threads
   tests/run.sh -R "B21"           by name
-  tests/run.sh --full             the long forms too (soak, more seeds)
+  tests/run.sh --full             the long forms too (soak, more seeds), and a release build
 
 Exits 0 when all tests passed. What ctest prints goes to standard output, all else to standard error.
 FTL_TEST_SERVERS=DIR uses servers that tools/servers.sh has started there. FTL_JOBS=N sets how many tests run at once.'
@@ -81,6 +81,11 @@ build() {
     cmake --preset "$preset" && cmake --build --preset "$preset"
 }
 
+# Optimised, g++ looks further and warns of more.
+build_release() {
+    cmake --preset release && cmake --build --preset release
+}
+
 start_servers() {
     # One database for each test, thrown away with the server: none is worth a vacuum, nor a drop.
     tools/servers.sh start "$servers/run" && source "$servers/run/servers.env" &&
@@ -94,6 +99,7 @@ if command -v ccache >/dev/null; then
     export CMAKE_CXX_COMPILER_LAUNCHER=ccache CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 fi
 step build build
+if [[ $full == yes && $preset == dev ]]; then step release build_release; fi
 if [[ -n ${FTL_TEST_SERVERS:-} ]]; then
     source "$FTL_TEST_SERVERS/servers.env"
 else
