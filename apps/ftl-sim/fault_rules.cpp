@@ -1,7 +1,8 @@
 #include "fault_rules.hpp"
 
-#include <charconv>
 #include <string>
+
+#include "parsing.hpp"
 
 namespace ftlfeed::sim {
 namespace {
@@ -12,13 +13,6 @@ std::string_view trimmed(std::string_view text) {
     const auto first = text.find_first_not_of(kBlanks);
     if (first == std::string_view::npos) return {};
     return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
-std::string_view take_until(std::string_view& text, std::string_view separators) {
-    const auto end = text.find_first_of(separators);
-    const auto part = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    return part;
 }
 
 }  // namespace
@@ -72,12 +66,9 @@ Numbers parse_numbers(std::string_view text, std::string_view counted) {
 }
 
 std::uint64_t parse_number(std::string_view text, std::string_view word) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) {
-        throw wrong_word(word, "has no number where one belongs");
-    }
-    return value;
+    const auto value = whole_number<std::uint64_t>(text);
+    if (!value) throw wrong_word(word, "has no number where one belongs");
+    return *value;
 }
 
 UsageError wrong_word(std::string_view word, std::string_view why) {

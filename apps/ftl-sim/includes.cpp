@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "parsing.hpp"
+
 namespace ftlfeed::sim {
 namespace {
 
@@ -51,9 +53,7 @@ std::variant<Includes, ApiError> parse_includes(std::string_view text, const Nam
     Includes includes;
     std::size_t asked = 0;
     while (!text.empty()) {
-        const auto end = text.find(';');
-        std::string path(text.substr(0, end));
-        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+        std::string path(take_until(text, ";"));
         if (path.empty()) continue;
         std::transform(path.begin(), path.end(), path.begin(),
                        [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });

@@ -1,7 +1,8 @@
 #include "provider_query.hpp"
 
-#include <charconv>
 #include <utility>
+
+#include "parsing.hpp"
 
 namespace ftlfeed::sim {
 namespace {
@@ -29,26 +30,10 @@ std::string decoded(std::string_view text) {
     return plain;
 }
 
-/// Takes the part before `separator` off the front of `text`.
-std::string_view take_until(std::string_view& text, char separator) {
-    const auto end = text.find(separator);
-    const auto part = text.substr(0, end);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    return part;
-}
-
-template <typename Number>
-std::optional<Number> number(std::string_view text) {
-    Number value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return value;
-}
-
 std::optional<ApiError> read_filters(std::string_view text, Query& query) {
     while (!text.empty()) {
-        auto filter = take_until(text, ';');
-        const std::string name(take_until(filter, ':'));
+        auto filter = take_until(text, ";");
+        const std::string name(take_until(filter, ":"));
         if (name == "populate") {
             query.includes = {};
             query.per_page = kPerPagePopulate;
@@ -56,7 +41,7 @@ std::optional<ApiError> read_filters(std::string_view text, Query& query) {
         }
         std::set<std::int64_t> ids;
         while (!filter.empty()) {
-            const auto id = number<std::int64_t>(take_until(filter, ','));
+            const auto id = whole_number<std::int64_t>(take_until(filter, ","));
             if (!id) return ApiError{ApiCode::kInvalidQueryParameter, "filters"};
             ids.insert(*id);
         }
@@ -90,11 +75,11 @@ std::optional<ApiError> read_parameter(const std::string& name, const std::strin
         return query.zone ? std::nullopt : std::optional(invalid);
     }
     if (name == "page") {
-        query.page = number<std::size_t>(value).value_or(0);
+        query.page = whole_number<std::size_t>(value).value_or(0);
         return query.page > 0 ? std::nullopt : std::optional(invalid);
     }
     if (name == "per_page") {
-        query.per_page = number<std::size_t>(value).value_or(0);
+        query.per_page = whole_number<std::size_t>(value).value_or(0);
         if (query.per_page > 0 && query.per_page <= kPerPageMax) return std::nullopt;
         return ApiError{ApiCode::kPaginationLimit, name};
     }
@@ -118,10 +103,10 @@ std::string query_text(const Parameters& parameters) {
 
 Target parse_target(std::string_view target) {
     Target parsed;
-    parsed.path = decoded(take_until(target, '?'));
+    parsed.path = decoded(take_until(target, "?"));
     while (!target.empty()) {
-        auto pair = take_until(target, '&');
-        const auto name = decoded(take_until(pair, '='));
+        auto pair = take_until(target, "&");
+        const auto name = decoded(take_until(pair, "="));
         if (!name.empty()) parsed.parameters[name] = decoded(pair);
     }
     return parsed;

@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "listening.hpp"
+
 namespace ftlfeed::sim {
 namespace {
 
@@ -150,45 +152,37 @@ private:
     Pump down_;
 };
 
+/// Throws std::runtime_error that names the server.
+tcp::resolver::results_type resolved(asio::io_context& context, const ProxySettings& settings) {
+    try {
+        return tcp::resolver(context).resolve(settings.to_host, std::to_string(settings.to_port));
+    } catch (const boost::system::system_error& error) {
+        throw std::runtime_error("cannot look up " + settings.to_host + ": " + error.what());
+    }
+}
+
 }  // namespace
 
 struct Proxy::State {
-    explicit State(const ProxySettings& settings) : script(settings.script), seed(settings.seed), acceptor(context) {
-        const auto where = settings.address + ":" + std::to_string(settings.port);
-        try {
-            tcp::resolver resolver(context);
-            targets = resolver.resolve(settings.to_host, std::to_string(settings.to_port));
-            const tcp::endpoint endpoint(asio::ip::make_address(settings.address), settings.port);
-            acceptor.open(endpoint.protocol());
-            acceptor.set_option(asio::socket_base::reuse_address(true));
-            acceptor.bind(endpoint);
-            acceptor.listen();
-        } catch (const boost::system::system_error& error) {
-            throw std::runtime_error("cannot relay " + where + " to " + settings.to_host + ": " + error.what());
-        }
-        accept();
+    explicit State(const ProxySettings& settings)
+        : script(settings.script), seed(settings.seed), targets(resolved(context, settings)), acceptor(context) {
+        listen_on(acceptor, settings.address, settings.port);
+        accept_each(acceptor, [this](tcp::socket client) { relay(std::move(client)); });
     }
 
-    void accept() {
-        acceptor.async_accept([this](error_code error, tcp::socket client) {
-            if (error == asio::error::operation_aborted) return;
-            if (!error) {
-                client.set_option(tcp::no_delay(true), error);
-                auto relay = std::make_shared<Relay>(std::move(client), script.plan(++connections, seed));
-                std::erase_if(relays, [](const auto& known) { return known.expired(); });
-                relays.push_back(relay);
-                relay->start(targets);
-            }
-            accept();
-        });
+    void relay(tcp::socket client) {
+        const auto one = std::make_shared<Relay>(std::move(client), script.plan(++connections, seed));
+        std::erase_if(relays, [](const auto& known) { return known.expired(); });
+        relays.push_back(one);
+        one->start(targets);
     }
 
     ProxyScript script;
     std::uint64_t seed;
     std::uint64_t connections = 0;
     std::vector<std::weak_ptr<Relay>> relays;
-    tcp::resolver::results_type targets;
     asio::io_context context{1};
+    tcp::resolver::results_type targets;
     tcp::acceptor acceptor;
 };
 

@@ -9,11 +9,11 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <memory>
-#include <stdexcept>
 
+#include "failure.hpp"
 #include "json_writer.hpp"
+#include "zone.hpp"
 
 namespace ftlfeed::sim {
 namespace {
@@ -33,10 +33,6 @@ private:
     int file_;
 };
 
-std::runtime_error failure(const std::string& what, const std::string& path) {
-    return std::runtime_error(what + " " + path + ": " + std::strerror(errno));
-}
-
 FileMark mark_of(const struct stat& status) {
     return {status.st_ino, std::int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec};
 }
@@ -47,14 +43,14 @@ std::string hex(const unsigned char* bytes, unsigned count) {
     return text;
 }
 
+/// "2026-06-11T19:00:00.123Z"
 std::string now_text() {
-    const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
-    const auto ms = now.time_since_epoch().count();
-    const std::time_t seconds = ms / 1000;
-    std::tm utc{};
-    gmtime_r(&seconds, &utc);
-    return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday,
-                       utc.tm_hour, utc.tm_min, utc.tm_sec, ms % 1000);
+    using namespace std::chrono;
+    const auto now = floor<milliseconds>(system_clock::now());
+    const auto whole = floor<seconds>(now);
+    auto text = utc_text(whole);
+    text.pop_back();
+    return fmt::format("{}.{:03}Z", text, (now - whole).count());
 }
 
 }  // namespace
@@ -68,9 +64,9 @@ std::optional<FileMark> mark_of(const std::string& path) {
 std::optional<FileRead> read_and_hash(const std::string& path) {
     const OpenFile file(path);
     if (file.get() < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return std::nullopt;
-    if (file.get() < 0) throw failure("cannot open", path);
+    if (file.get() < 0) throw system_failure("cannot open " + path);
     struct stat status {};
-    if (::fstat(file.get(), &status) != 0) throw failure("cannot look at", path);
+    if (::fstat(file.get(), &status) != 0) throw system_failure("cannot look at " + path);
     if (!S_ISREG(status.st_mode)) return std::nullopt;
 
     FileRead read{mark_of(status), 0, ""};
@@ -80,7 +76,7 @@ std::optional<FileRead> read_and_hash(const std::string& path) {
     for (;;) {
         const auto count = ::read(file.get(), chunk.data(), chunk.size());
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) throw failure("cannot read", path);
+        if (count < 0) throw system_failure("cannot read " + path);
         if (count == 0) break;
         EVP_DigestUpdate(digest.get(), chunk.data(), static_cast<std::size_t>(count));
         read.bytes += static_cast<std::uint64_t>(count);
@@ -99,93 +95,85 @@ std::string sha256_of(const std::string& bytes) {
     return hex(hash.data(), size);
 }
 
+bool write_whole(int file, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const auto count = ::write(file, bytes.data(), bytes.size());
+        if (count < 0 && errno != EINTR) return false;
+        if (count > 0) bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+    return true;
+}
+
 ReceivedLog::ReceivedLog(const std::string& path)
     : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
-    if (file_ < 0) throw failure("cannot open", path);
+    if (file_ < 0) throw system_failure("cannot open " + path);
 }
 
 ReceivedLog::~ReceivedLog() { ::close(file_); }
 
-void ReceivedLog::renamed_in(const std::string& path, const std::optional<FileRead>& file, const char* note) {
+template <typename WriteFields>
+void ReceivedLog::append(WriteFields write_fields) {
     JsonWriter json;
     json.begin_object();
     json.field("time", now_text());
-    json.field("path", path);
-    json.field("bytes", file ? std::optional(file->bytes) : std::nullopt);
-    json.field("sha256", file ? std::optional(file->sha256) : std::nullopt);
-    if (note) json.field("note", note);
+    write_fields(json);
     json.end_object();
-    append(json.text());
-}
-
-void ReceivedLog::deleted(const std::string& path) {
-    JsonWriter json;
-    json.begin_object();
-    json.field("time", now_text());
-    json.field("path", path);
-    json.field("event", "deleted");
-    json.end_object();
-    append(json.text());
-}
-
-void ReceivedLog::overflow() {
-    JsonWriter json;
-    json.begin_object();
-    json.field("time", now_text());
-    json.field("event", "overflow");
-    json.end_object();
-    append(json.text());
-}
-
-void ReceivedLog::pulled(const PullLine& line) {
-    JsonWriter json;
-    json.begin_object();
-    json.field("time", now_text());
-    json.field("path", line.path);
-    json.field("bytes", line.bytes);
-    json.field("sha256", line.sha256);
-    json.field("status", line.status);
-    json.field("ftl_version", line.ftl_version);
-    json.field("etag", line.etag);
-    if (!line.coding.empty()) json.field("coding", line.coding);
-    if (!line.age.empty()) json.field("age", line.age);
-    if (!line.error.empty()) json.field("error", line.error);
-    json.end_object();
-    append(json.text());
-}
-
-void ReceivedLog::webhook(const WebhookLine& line) {
-    JsonWriter json;
-    json.begin_object();
-    json.field("time", now_text());
-    json.field("path", line.path);
-    json.field("bytes", line.bytes);
-    json.field("sha256", line.sha256);
-    json.field("webhook_id", line.webhook_id);
-    json.field("ftl_version", line.ftl_version);
-    json.field("status", line.status);
-    json.field("event", line.event);
-    json.field("signed", line.is_signed);
-    if (line.is_repeated) json.field("repeated", true);
-    if (!line.complaint.empty()) json.field("complaint", line.complaint);
-    if (!line.fault.empty()) json.field("fault", line.fault);
-    json.end_object();
-    append(json.text());
-}
-
-void ReceivedLog::append(const std::string& line) {
-    const auto whole = line + "\n";
-    std::size_t done = 0;
-    while (done < whole.size()) {
-        const auto count = ::write(file_, whole.data() + done, whole.size() - done);
-        if (count < 0 && errno != EINTR) throw failure("cannot write", path_);
-        if (count > 0) done += static_cast<std::size_t>(count);
-    }
+    if (!write_whole(file_, json.text() + "\n")) throw system_failure("cannot write " + path_);
     is_dirty_ = true;
 }
 
+void ReceivedLog::renamed_in(const std::string& path, const std::optional<FileRead>& file, const char* note) {
+    append([&](JsonWriter& json) {
+        json.field("path", path);
+        json.field("bytes", file ? std::optional(file->bytes) : std::nullopt);
+        json.field("sha256", file ? std::optional(file->sha256) : std::nullopt);
+        if (note) json.field("note", note);
+    });
+}
+
+void ReceivedLog::deleted(const std::string& path) {
+    append([&](JsonWriter& json) {
+        json.field("path", path);
+        json.field("event", "deleted");
+    });
+}
+
+void ReceivedLog::overflow() {
+    append([](JsonWriter& json) { json.field("event", "overflow"); });
+}
+
+void ReceivedLog::pulled(const PullLine& line) {
+    append([&](JsonWriter& json) {
+        json.field("path", line.path);
+        json.field("bytes", line.bytes);
+        json.field("sha256", line.sha256);
+        json.field("status", line.status);
+        json.field("ftl_version", line.ftl_version);
+        json.field("etag", line.etag);
+        if (!line.coding.empty()) json.field("coding", line.coding);
+        if (!line.age.empty()) json.field("age", line.age);
+        if (!line.error.empty()) json.field("error", line.error);
+    });
+}
+
+void ReceivedLog::webhook(const WebhookLine& line) {
+    append([&](JsonWriter& json) {
+        json.field("path", line.path);
+        json.field("bytes", line.bytes);
+        json.field("sha256", line.sha256);
+        json.field("webhook_id", line.webhook_id);
+        json.field("ftl_version", line.ftl_version);
+        json.field("status", line.status);
+        json.field("event", line.event);
+        json.field("signed", line.is_signed);
+        if (line.is_repeated) json.field("repeated", true);
+        if (!line.complaint.empty()) json.field("complaint", line.complaint);
+        if (!line.fault.empty()) json.field("fault", line.fault);
+    });
+}
+
 void ReceivedLog::sync() {
-    if (is_dirty_ && ::fsync(file_) != 0) throw failure("cannot sync", path_);
+    if (is_dirty_ && ::fsync(file_) != 0) throw system_failure("cannot sync " + path_);
     is_dirty_ = false;
 }
 

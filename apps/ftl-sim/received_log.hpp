@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace ftlfeed::sim {
 
@@ -27,6 +28,9 @@ struct FileRead {
 [[nodiscard]] std::optional<FileMark> mark_of(const std::string& path);
 
 [[nodiscard]] std::string sha256_of(const std::string& bytes);
+
+/// Every byte, or false with errno set.
+[[nodiscard]] bool write_whole(int file, std::string_view bytes);
 
 /// A request to a webhook, as it is logged. Of one whose body was not read, bytes, hash and status are none.
 struct WebhookLine {
@@ -80,7 +84,9 @@ public:
     void sync();
 
 private:
-    void append(const std::string& line);
+    /// Appends one line: the time, then what `write_fields` writes.
+    template <typename WriteFields>
+    void append(WriteFields write_fields);
 
     std::string path_;
     int file_ = -1;

@@ -4,12 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
+
+#include "failure.hpp"
 
 namespace ftlfeed::sim {
 namespace {
@@ -27,22 +27,13 @@ bool is_file_name(const std::string& name) {
            });
 }
 
-std::runtime_error failure(const std::string& what, const std::string& path) {
-    return std::runtime_error("cannot " + what + " " + path + ": " + std::strerror(errno));
-}
-
 void write_synced(const std::string& path, const std::string& content) {
     const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (file < 0) throw failure("open", path);
-    std::size_t done = 0;
-    while (done < content.size()) {
-        const auto count = ::write(file, content.data() + done, content.size() - done);
-        if (count < 0 && errno != EINTR) break;
-        if (count > 0) done += static_cast<std::size_t>(count);
-    }
-    const bool is_whole = done == content.size() && ::fsync(file) == 0;
+    if (file < 0) throw system_failure("cannot open " + path);
+    const bool is_whole = write_whole(file, content) && ::fsync(file) == 0;
+    const auto failure = system_failure("cannot write " + path);  // Before close() can set another errno.
     ::close(file);
-    if (!is_whole) throw failure("write", path);
+    if (!is_whole) throw failure;
 }
 
 }  // namespace
@@ -84,7 +75,7 @@ void WebhookReceiver::keep(const WebhookRequest& request) const {
     }
     const auto beside = store_ + "/." + name + ".new";
     write_synced(beside, request.body);
-    if (::rename(beside.c_str(), path.c_str()) != 0) throw failure("rename", path);
+    if (::rename(beside.c_str(), path.c_str()) != 0) throw system_failure("cannot rename " + path);
 }
 
 int WebhookReceiver::take(const WebhookRequest& request, const WebhookPlan& plan) {

@@ -5,11 +5,11 @@
 #include <openssl/hmac.h>
 
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <optional>
 
 #include "command.hpp"
+#include "parsing.hpp"
 
 namespace ftlfeed::sim {
 namespace {
@@ -37,9 +37,7 @@ std::string keyed_hash(const std::string& key, const std::string& text) {
 bool is_one_of(const std::string& hash, std::string_view signatures) {
     bool is_found = false;
     while (!signatures.empty()) {
-        const auto end = std::min(signatures.find(' '), signatures.size());
-        const auto one = signatures.substr(0, end);
-        signatures.remove_prefix(std::min(end + 1, signatures.size()));
+        const auto one = take_until(signatures, " ");
         if (!one.starts_with("v1,")) continue;
         const auto theirs = decoded(one.substr(3));
         is_found |=
@@ -62,11 +60,9 @@ WebhookVerifier::WebhookVerifier(const std::vector<std::string>& secrets) {
 
 std::string WebhookVerifier::complaint(const Signed& message, std::int64_t now) const {
     if (message.id.empty() || message.timestamp.empty() || message.signature.empty()) return "a header is missing";
-    std::int64_t at = 0;
-    const auto* end = message.timestamp.data() + message.timestamp.size();
-    const auto [stop, error] = std::from_chars(message.timestamp.data(), end, at);
-    if (error != std::errc() || stop != end) return "the timestamp is no number";
-    if (std::abs(now - at) > kSkewSecondsMax) return "the timestamp is too far from now";
+    const auto at = whole_number<std::int64_t>(message.timestamp);
+    if (!at) return "the timestamp is no number";
+    if (std::abs(now - *at) > kSkewSecondsMax) return "the timestamp is too far from now";
     std::string text(message.id);
     text += '.';
     text += message.timestamp;
