@@ -8,6 +8,7 @@
 #include "command.hpp"
 #include "generate.hpp"
 #include "options.hpp"
+#include "parsing.hpp"
 #include "provider_server.hpp"
 #include "proxy.hpp"
 
@@ -111,7 +112,9 @@ int run_provider(const std::vector<std::string>& arguments) {
     const auto parsed = parse(options, arguments, R"(
 Endpoints: /v3/football/livescores/inplay, /v3/football/fixtures/{id}, /v3/football/fixtures/between/{a}/{b},
 and /sim/status (without a token) for whoever drives it.
-Kinds of --fault: html, half, nothing, strings, nul, no-events, error, rate-limit.
+Kinds of --fault: html (a page instead of JSON), half (ends in the middle), nothing (no answer), strings (numbers as
+texts), nul (U+0000 in a name), no-events (empty lists), error (500), rate-limit (429). A spoilt answer does not move the
+clock: the reader gets the same moment again.
 
 Examples:
   ftl-sim generate --seed 7 --out cup.json
@@ -186,11 +189,11 @@ Examples:
     if (!parsed) return 0;
     const auto to = needed(*parsed, "to");
     const auto colon = to.rfind(':');
-    const auto port = colon == std::string::npos ? 0 : std::strtoul(to.c_str() + colon + 1, nullptr, 10);
-    if (port == 0 || port > 65535) throw UsageError("--to is HOST:PORT");
+    const auto port = colon == std::string::npos ? std::nullopt : whole_number<std::uint16_t>(to.substr(colon + 1));
+    if (!port || *port == 0) throw UsageError("--to is '" + to + "'; it has to be HOST:PORT");
     const auto script = (*parsed)["script"].as<std::string>();
-    Proxy proxy({"127.0.0.1", (*parsed)["listen"].as<std::uint16_t>(), to.substr(0, colon),
-                 static_cast<std::uint16_t>(port), (*parsed)["seed"].as<std::uint64_t>(), script_of(script)});
+    Proxy proxy({"127.0.0.1", (*parsed)["listen"].as<std::uint16_t>(), to.substr(0, colon), *port,
+                 (*parsed)["seed"].as<std::uint64_t>(), script_of(script)});
     const SignalWatch watch({SIGTERM, SIGINT, SIGHUP, SIGUSR1}, [&](int signal) {
         if (signal == SIGUSR1) return proxy.cut();
         if (signal != SIGHUP) return proxy.stop();

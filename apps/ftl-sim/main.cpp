@@ -1,7 +1,10 @@
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "command.hpp"
@@ -23,30 +26,45 @@ Example:
   ftl-sim provider --data cup.json --port 8080
 )";
 
+struct SubCommand {
+    std::string_view name;
+    int (*run)(const std::vector<std::string>& arguments);
+};
+
+constexpr std::array<SubCommand, 5> kSubCommands{{
+    {"provider", ftlfeed::sim::run_provider},
+    {"generate", ftlfeed::sim::run_generate},
+    {"receive", ftlfeed::sim::run_receive},
+    {"pull", ftlfeed::sim::run_pull},
+    {"proxy", ftlfeed::sim::run_proxy},
+}};
+
+const SubCommand* sub_command(std::string_view name) {
+    const auto* found = std::find_if(kSubCommands.begin(), kSubCommands.end(),
+                                     [name](const SubCommand& command) { return command.name == name; });
+    return found == kSubCommands.end() ? nullptr : found;
+}
+
 int run(const std::vector<std::string>& arguments) {
-    using namespace ftlfeed::sim;
-    if (arguments.empty()) throw UsageError("a sub-command is needed: provider, generate, receive, pull or proxy");
+    using ftlfeed::sim::UsageError;
+    constexpr auto kThereAre = "there are provider, generate, receive, pull and proxy";
+    if (arguments.empty()) throw UsageError(std::string("a sub-command is needed: ") + kThereAre);
     const auto& name = arguments.front();
-    const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
-    if (name == "provider") return run_provider(rest);
-    if (name == "generate") return run_generate(rest);
-    if (name == "receive") return run_receive(rest);
-    if (name == "pull") return run_pull(rest);
-    if (name == "proxy") return run_proxy(rest);
-    if (name == "--help" || name == "-h") {
-        fmt::print("{}", kHelp);
-        return 0;
-    }
-    throw UsageError("'" + name + "' is no sub-command: there are provider, generate, receive, pull and proxy");
+    if (const auto* command = sub_command(name)) return command->run({arguments.begin() + 1, arguments.end()});
+    if (name != "--help" && name != "-h") throw UsageError("'" + name + "' is no sub-command: " + kThereAre);
+    fmt::print("{}", kHelp);
+    return 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
     try {
-        return run({argv + 1, argv + argc});
+        return run(arguments);
     } catch (const ftlfeed::sim::UsageError& error) {
-        fmt::print(stderr, "ftl-sim: {}\nTry 'ftl-sim --help'.\n", error.what());
+        const auto taught = arguments.empty() || !sub_command(arguments.front()) ? "" : arguments.front() + " ";
+        fmt::print(stderr, "ftl-sim: {}\nTry 'ftl-sim {}--help'.\n", error.what(), taught);
         return 2;
     } catch (const std::exception& error) {
         fmt::print(stderr, "ftl-sim: {}\n", error.what());

@@ -6,8 +6,9 @@
 #include <fstream>
 #include <map>
 #include <sstream>
-#include <tuple>
+#include <utility>
 
+#include "failure.hpp"
 #include "tournament.hpp"
 
 namespace ftlfeed::sim {
@@ -247,9 +248,9 @@ Tournament parse_tournament(const std::string& json) {
 
 Tournament read_tournament(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
+    if (!file) throw system_failure("cannot read " + path);
     std::ostringstream content;
     content << file.rdbuf();
-    if (!file) throw DataError("cannot read " + path);
     try {
         return parse_tournament(content.str());
     } catch (const DataError& error) {

@@ -1,17 +1,15 @@
 #include "provider.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
 #include "json_writer.hpp"
+#include "parsing.hpp"
 #include "provider_fault.hpp"
 
 namespace ftlfeed::sim {
 namespace {
 
-constexpr int kUnlimited = 3000;  // What `remaining` shows when there is no quota.
-constexpr std::chrono::hours kQuotaWindow{1};
 constexpr const char* kNoResult = "No result found: nothing matches the request, or the plan does not cover it.";
 constexpr const char* kRoot = "/v3/football/";
 
@@ -23,13 +21,6 @@ ProviderAnswer json_answer(int status, std::string body) {
 }
 
 ProviderAnswer refused(const ApiError& error) { return json_answer(422, error_body(error)); }
-
-std::optional<std::int64_t> id_of(std::string_view text) {
-    std::int64_t id = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
-    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-    return id;
-}
 
 bool is_date(std::string_view text) {
     static constexpr std::string_view kShape = "dddd-dd-dd";
@@ -47,24 +38,6 @@ std::chrono::sys_seconds start_of(const Tournament& tournament) {
 
 }  // namespace
 
-bool Quota::spend(Moment moment) {
-    if (per_hour_ == 0) return true;
-    if (!since_ || moment - *since_ >= kQuotaWindow) {
-        since_ = moment;
-        spent_ = 0;
-    }
-    if (spent_ == per_hour_) return false;
-    ++spent_;
-    return true;
-}
-
-int Quota::remaining() const { return per_hour_ == 0 ? kUnlimited : per_hour_ - spent_; }
-
-int Quota::resets_in_seconds(Moment moment) const {
-    const auto used = since_ ? moment - *since_ : Moment::duration::zero();
-    return static_cast<int>(std::chrono::ceil<std::chrono::seconds>(kQuotaWindow - used).count());
-}
-
 Provider::Provider(Tournament tournament, ProviderSettings settings)
     : tournament_(std::move(tournament)), settings_(std::move(settings)), quota_(settings_.quota) {
     for (const auto& match : tournament_.matches) scripts_.push_back(write_script(match));
@@ -81,7 +54,13 @@ ProviderAnswer Provider::answer(const ProviderRequest& request, Moment moment) {
     if (request.method != "GET") return json_answer(405, message_body("Only GET is allowed here."));
     if (target.path == "/sim/status") return status_answer(moment);
     if (!may_see(request, target.parameters)) return json_answer(401, message_body("Unauthenticated."));
-    if (!quota_.spend(moment)) return over_quota(moment);
+    auto answer = quota_.spend(moment) ? answer_known(request, target, moment) : over_quota(moment);
+    answer.headers.emplace_back("X-RateLimit-Limit", std::to_string(quota_.limit()));
+    answer.headers.emplace_back("X-RateLimit-Remaining", std::to_string(quota_.remaining()));
+    return answer;
+}
+
+ProviderAnswer Provider::answer_known(const ProviderRequest& request, const Target& target, Moment moment) {
     auto query = read_query(target.parameters, settings_.query);
     if (const auto* error = std::get_if<ApiError>(&query)) return refused(*error);
     Call call{std::get<Query>(std::move(query)), target.path, request.host, moment, clock_->now(moment)};
@@ -140,7 +119,7 @@ void Provider::delivered(const ProviderAnswer& answer) {
 }
 
 ProviderAnswer Provider::fixture(const Call& call, const std::string& id) const {
-    const auto wanted = id_of(id);
+    const auto wanted = whole_number<std::int64_t>(id);
     if (!wanted) return refused({ApiCode::kInvalidQueryParameter, "id"});
     auto around = envelope(call);
     const auto& matches = tournament_.matches;

@@ -14,6 +14,7 @@
 #include "clock.hpp"
 #include "match_script.hpp"
 #include "provider_query.hpp"
+#include "quota.hpp"
 #include "tournament.hpp"
 #include "wire.hpp"
 
@@ -75,23 +76,6 @@ struct ProviderStatus {
     std::size_t terminal = 0;  ///< Fixtures that have ended.
 };
 
-/// Requests of the hour that began with the first of them. Real time, as the provider counts it.
-class Quota {
-public:
-    using Moment = std::chrono::steady_clock::time_point;
-
-    explicit Quota(int per_hour) : per_hour_(per_hour) {}
-    /// Counts one request. Returns false when the hour's are spent.
-    bool spend(Moment moment);
-    [[nodiscard]] int remaining() const;
-    [[nodiscard]] int resets_in_seconds(Moment moment) const;
-
-private:
-    int per_hour_;
-    int spent_ = 0;
-    std::optional<Moment> since_;
-};
-
 /// Plays a tournament as the provider would show it: answers requests, knows no sockets.
 /// Threads: confined to one.
 class Provider {
@@ -106,7 +90,7 @@ public:
     [[nodiscard]] ProviderStatus status(Moment moment) const;
 
 private:
-    /// A request that was let in, with what its answer needs.
+    /// A request that was understood, with what its answer needs.
     struct Call {
         Query query;
         std::string path;
@@ -115,6 +99,7 @@ private:
         std::chrono::sys_seconds now;
     };
 
+    [[nodiscard]] ProviderAnswer answer_known(const ProviderRequest& request, const Target& target, Moment moment);
     [[nodiscard]] ProviderAnswer route(Call& call);
     [[nodiscard]] ProviderAnswer inplay(Call& call);
     [[nodiscard]] ProviderAnswer fixture(const Call& call, const std::string& id) const;

@@ -43,9 +43,7 @@ std::string version_of(const std::string& etag) {
 
 }  // namespace
 
-Puller::Puller(PullSettings settings) : settings_(std::move(settings)), http_(settings_.url), log_(settings_.log) {
-    if (settings_.files.empty() && settings_.files_from.empty()) throw UsageError("--files names no file");
-}
+Puller::Puller(PullSettings settings) : settings_(std::move(settings)), http_(settings_.url), log_(settings_.log) {}
 
 void Puller::stop() { stop_.request_stop(); }
 

@@ -20,6 +20,7 @@ PullSettings pull_settings(const cxxopts::ParseResult& options) {
     PullSettings settings;
     settings.url = needed(options, "url");
     settings.key = key_in(needed(options, "key-file"));
+    if (options.count("files") == 0) throw UsageError("--files is needed: EVENT/FEED_TYPE, or @LIST");
     for (const auto& file : options["files"].as<Texts>()) {
         if (file.starts_with('@')) {
             settings.files_from = file.substr(1);
@@ -45,7 +46,7 @@ int run_pull(const std::vector<std::string>& arguments) {
     add("url", "Where ftl-serve listens", cxxopts::value<std::string>(), "http://HOST:PORT");
     add("key-file", "File with the key in its first line", cxxopts::value<std::string>(), "FILE");
     add("files", "EVENT/FEED_TYPE[/FILTER], parted by commas; @LIST: a file with more, read anew in each round",
-        cxxopts::value<Texts>()->default_value(""), "FILES");
+        cxxopts::value<Texts>(), "FILES");
     add("folder", "Keep bodies here, unpacked, as FILE.json", cxxopts::value<std::string>()->default_value(""), "DIR");
     add("log", "Log to append to, a JSON object a line", cxxopts::value<std::string>(), "FILE");
     add("interval", "From one round to the next", cxxopts::value<std::uint32_t>()->default_value("1000"), "MS");

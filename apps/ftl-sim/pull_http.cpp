@@ -7,14 +7,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <utility>
 
 #include "command.hpp"
+#include "failure.hpp"
 
 namespace ftlfeed::sim {
 namespace {
@@ -23,8 +22,6 @@ constexpr int kLimitSeconds = 10;
 constexpr std::size_t kHeadBytesMax = 65'536;
 constexpr std::size_t kBodyBytesMax = std::size_t{256} << 20U;
 constexpr std::string_view kScheme = "http://";
-
-std::runtime_error failure(const std::string& what) { return std::runtime_error(what + ": " + std::strerror(errno)); }
 
 std::string lower(std::string text) {
     std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -87,11 +84,16 @@ void PullHttp::connect() {
         throw std::runtime_error("cannot look up " + host_ + ": " + gai_strerror(error));
     }
     const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(raw, &freeaddrinfo);
-    socket_ = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const timeval limit{kLimitSeconds, 0};
-    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-    setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-    if (::connect(socket_, found->ai_addr, found->ai_addrlen) != 0) throw failure("cannot connect");
+    // A name may have addresses of two families, and the server listen on one of them.
+    for (const addrinfo* address = found.get(); address; address = address->ai_next) {
+        close();
+        socket_ = ::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        const timeval limit{kLimitSeconds, 0};
+        setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+        setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+        if (::connect(socket_, address->ai_addr, address->ai_addrlen) == 0) return;
+    }
+    throw system_failure("cannot connect to " + host_ + ":" + port_);
 }
 
 void PullHttp::close() {
@@ -102,7 +104,7 @@ void PullHttp::close() {
 void PullHttp::send(const std::string& bytes) const {
     for (std::size_t done = 0; done < bytes.size();) {
         const auto count = ::send(socket_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
-        if (count < 0) throw failure("cannot send");
+        if (count < 0) throw system_failure("cannot send");
         done += static_cast<std::size_t>(count);
     }
 }
@@ -111,7 +113,7 @@ void PullHttp::receive(std::size_t bytes) {
     while (input_.size() < bytes) {
         char chunk[65'536];
         const auto count = ::recv(socket_, chunk, sizeof chunk, 0);
-        if (count < 0) throw failure("no answer");
+        if (count < 0) throw system_failure("no answer");
         if (count == 0) throw std::runtime_error("the connection ended within the answer");
         input_.append(chunk, static_cast<std::size_t>(count));
     }

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <map>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "failure.hpp"
 #include "received_log.hpp"
 
 namespace ftlfeed::sim {
@@ -44,8 +44,6 @@ struct Scan {
 
 bool is_temporary(const std::string& name) { return name.empty() || name.front() == '.'; }
 
-std::runtime_error failure(const std::string& what) { return std::runtime_error(what + ": " + std::strerror(errno)); }
-
 std::string joined(const std::string& folder, const std::string& name) {
     return folder.empty() ? name : folder + "/" + name;
 }
@@ -59,7 +57,7 @@ public:
           log_(settings.log),
           inotify_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)),
           stop_(eventfd(0, EFD_CLOEXEC)) {
-        if (inotify_ < 0 || stop_ < 0) throw failure("cannot watch folders");
+        if (inotify_ < 0 || stop_ < 0) throw system_failure("cannot watch folders");
         if (!fs::is_directory(root_)) throw std::runtime_error(root_ + " is not a folder");
         if (fs::equivalent(root_, "/")) throw std::runtime_error("the whole file system cannot be watched");
         // What is there before the start has been logged by an earlier run, or is none of ours.
@@ -79,7 +77,7 @@ public:
         std::array<pollfd, 2> ready{{{inotify_, POLLIN, 0}, {stop_, POLLIN, 0}}};
         bool is_stopping = false;
         while (!is_stopping) {
-            if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) throw failure("cannot wait");
+            if (::poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) throw system_failure("cannot wait");
             is_stopping = ready[1].revents != 0;
             // All that is queued, before a stop too: the marks of scans are in the queue already.
             while (read_events()) {
@@ -107,7 +105,7 @@ private:
         alignas(inotify_event) static thread_local std::array<char, kReadBytes> buffer;
         const auto count = ::read(inotify_, buffer.data(), buffer.size());
         if (count < 0 && (errno == EAGAIN || errno == EINTR)) return errno == EINTR;
-        if (count <= 0) throw failure("cannot read the folder's events");
+        if (count <= 0) throw system_failure("cannot read the folder's events");
         for (std::size_t at = 0; at < static_cast<std::size_t>(count);) {
             const auto* raw = reinterpret_cast<const inotify_event*>(buffer.data() + at);
             queue_.push_back({raw->wd, raw->mask, raw->len > 0 ? std::string(raw->name) : ""});
@@ -167,7 +165,7 @@ private:
     void watch_tree(const std::string& path, OnFile on_file) {
         const int watch = inotify_add_watch(inotify_, full(path).c_str(), kWatched);
         if (watch < 0 && (errno == ENOENT || errno == ENOTDIR)) return;  // Gone again.
-        if (watch < 0) throw failure("cannot watch " + full(path));
+        if (watch < 0) throw system_failure("cannot watch " + full(path));
         if (!folders_.try_emplace(watch, path).second) return;
         std::error_code gone;
         // First the watch, then the look: what comes between the two is seen twice, never not at all.
@@ -192,7 +190,8 @@ private:
     void mark(Scan scan) {
         if (scan.found.empty()) return;
         const int watch = inotify_add_watch(inotify_, "/", IN_DELETE_SELF);
-        if (watch < 0 || inotify_rm_watch(inotify_, watch) != 0) throw failure("cannot mark the folder's events");
+        if (watch < 0 || inotify_rm_watch(inotify_, watch) != 0)
+            throw system_failure("cannot mark the folder's events");
         scans_.emplace(watch, std::move(scan));
     }
 

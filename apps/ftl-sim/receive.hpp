@@ -6,9 +6,8 @@
 namespace ftlfeed::sim {
 
 struct ReceiveSettings {
-    std::string folder;      ///< Watched with all folders in it, those made later too. Must exist.
-    std::string log;         ///< Appended to, one JSON object a line.
-    std::string ready_file;  ///< Written once the watches are set; empty: none.
+    std::string folder;  ///< Watched with all folders in it, those made later too. Must exist.
+    std::string log;     ///< Appended to, one JSON object a line.
 };
 
 /// Watches a folder and logs every file that a rename brings there, with its hash. Names with a leading dot are

@@ -46,7 +46,7 @@ int receive_webhooks(const cxxopts::ParseResult& options) {
 
 int receive_files(const cxxopts::ParseResult& options) {
     const auto ready = options["ready-file"].as<std::string>();
-    Receiver receiver({needed(options, "folder"), needed(options, "log"), ready});
+    Receiver receiver({needed(options, "folder"), needed(options, "log")});
     const SignalWatch watch({SIGTERM, SIGINT}, [&receiver](int) { receiver.stop(); });
     if (!ready.empty()) write_file_whole(ready, "ready\n");
     receiver.run();
@@ -88,10 +88,12 @@ Examples:
   ftl-sim receive --http 8088 --store bodies --secret-file secret --log receivers/webhook.jsonl --script '1: reset'
 )");
     if (!parsed) return 0;
-    if (parsed->count("http") > 0 && parsed->count("folder") > 0) {
-        throw UsageError("--folder and --http are two receivers: start two");
-    }
-    return parsed->count("http") > 0 ? receive_webhooks(*parsed) : receive_files(*parsed);
+    const bool has_http = parsed->count("http") > 0;
+    const bool has_folder = parsed->count("folder") > 0;
+    if (has_http && has_folder) throw UsageError("--folder and --http are two receivers: start two");
+    if (!has_http && !has_folder)
+        throw UsageError("--folder DIR is needed to watch a folder, or --http PORT to be a webhook");
+    return has_http ? receive_webhooks(*parsed) : receive_files(*parsed);
 }
 
 }  // namespace ftlfeed::sim

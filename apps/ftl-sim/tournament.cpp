@@ -77,7 +77,9 @@ std::chrono::sys_seconds parse_kickoff(const std::string& date, const std::strin
     const int m = take(rest, '-') ? take_number(rest, date) : 0;
     const int d = take(rest, '-') ? take_number(rest, date) : 0;
     const year_month_day day{year{y}, month{static_cast<unsigned>(m)}, std::chrono::day{static_cast<unsigned>(d)}};
-    if (!rest.empty() || !day.ok()) throw DataError("'" + date + "' is no date (YYYY-MM-DD)");
+    // The types of <chrono> keep a byte of each: ok() would take a month 257 for January.
+    const bool is_in_range = m >= 1 && m <= 12 && d >= 1 && d <= 31;
+    if (!rest.empty() || !is_in_range || !day.ok()) throw DataError("'" + date + "' is no date (YYYY-MM-DD)");
     if (time.empty()) return sys_days{day};
 
     rest = time;

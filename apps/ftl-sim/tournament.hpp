@@ -133,7 +133,7 @@ void count_goal(Goals& goals, const Happening& happening);
 [[nodiscard]] GameTime normalised(GameTime at, bool has_extra_time);
 
 /// Reads openfootball's JSON in both of its shapes, and the extended one that `ftl-sim generate` writes.
-/// Throws DataError.
+/// Throws DataError; std::runtime_error when the file cannot be read.
 [[nodiscard]] Tournament parse_tournament(const std::string& json);
 [[nodiscard]] Tournament read_tournament(const std::string& path);
 

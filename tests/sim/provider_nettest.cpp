@@ -141,6 +141,10 @@ TEST_CASE("sim.command: a wrong command line ends with 2 and a file that cannot 
     CHECK(code({"provider", "--data", sim_file("data/shape_2022.json").string(), "--fault", "html"}) == 2);
     CHECK(code({"generate", "--out", "-", "--teams", "9"}) == 2);
     CHECK(code({"proxy", "--to", "nowhere"}) == 2);
+    CHECK(code({"proxy", "--to", "127.0.0.1:80x"}) == 2);
+    CHECK(code({"receive", "--log", "/dev/null"}) == 2);
+    CHECK(code({"pull", "--url", "http://127.0.0.1:1", "--key-file", sim_file("README.md").string(), "--log",
+                "/dev/null"}) == 2);
     CHECK(code({"proxy", "--to", "127.0.0.1:1", "--script", "*: explode"}) == 2);
     CHECK(code({"provider", "--data", "/nonexistent/cup.json"}) == 1);
     CHECK(code({"receive", "--folder", "/nonexistent", "--log", "/dev/null"}) == 1);
@@ -148,7 +152,7 @@ TEST_CASE("sim.command: a wrong command line ends with 2 and a file that cannot 
 
 TEST_CASE("sim.command: every sub-command explains itself with an example") {
     const auto sim = app("ftl-sim").string();
-    for (const char* name : {"provider", "generate", "receive", "proxy"}) {
+    for (const char* name : {"provider", "generate", "receive", "pull", "proxy"}) {
         CAPTURE(name);
         const auto help = run_command({sim, name, "--help"});
         CHECK(help.exit_code == 0);
@@ -156,6 +160,7 @@ TEST_CASE("sim.command: every sub-command explains itself with an example") {
         CHECK(help.output.find("Example") != std::string::npos);
     }
     CHECK(run_command({sim, "--help"}).exit_code == 0);
+    CHECK(run_command({sim, "pull", "--files", "a/b"}).errors.find("ftl-sim pull --help") != std::string::npos);
 }
 
 TEST_CASE("sim.command: a generated file is what the provider plays") {

@@ -48,11 +48,11 @@ public:
     Received& operator=(const Received&) = delete;
 
     void start() {
-        receiver_.emplace(ReceiveSettings{root().string(), log().string(), ""});
+        receiver_.emplace(ReceiveSettings{root().string(), log().string()});
         thread_ = std::jthread([this] { receiver_->run(); });
     }
     /// Watches from now on, but does not look before run().
-    void watch_only() { receiver_.emplace(ReceiveSettings{root().string(), log().string(), ""}); }
+    void watch_only() { receiver_.emplace(ReceiveSettings{root().string(), log().string()}); }
     void run() {
         thread_ = std::jthread([this] { receiver_->run(); });
     }
@@ -254,6 +254,6 @@ TEST_CASE("sim.receive: when the kernel drops events it is said and every change
 
 TEST_CASE("sim.receive: a folder that is not there is a clear error") {
     const TempFolder folder;
-    const ReceiveSettings settings{(folder / "none").string(), (folder / "log").string(), ""};
+    const ReceiveSettings settings{(folder / "none").string(), (folder / "log").string()};
     CHECK_THROWS_WITH_AS(Receiver{settings}, doctest::Contains("is not a folder"), std::runtime_error);
 }

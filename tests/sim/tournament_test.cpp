@@ -93,6 +93,8 @@ TEST_CASE("sim.tournament: a kick-off without a zone is UTC and one with a zone 
     CHECK(at("2026-07-04", "01:15 UTC") == "2026-07-04T01:15:00Z");
     CHECK(at("2026-07-04", "") == "2026-07-04T00:00:00Z");
     for (const auto& [date, time] : std::vector<std::pair<const char*, const char*>>{{"2026-02-30", "19:00"},
+                                                                                     {"2026-06-266", "19:00"},
+                                                                                     {"2026-257-01", "19:00"},
                                                                                      {"2026-02", "19:00"},
                                                                                      {"tomorrow", "19:00"},
                                                                                      {"2026-02-03", "25:00"},

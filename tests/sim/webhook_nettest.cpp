@@ -31,10 +31,11 @@ public:
         port_ = static_cast<std::uint16_t>(std::stoi(read_file(folder_ / "port")));
     }
     /// Sends a POST on a connection of its own.
-    [[nodiscard]] TcpSocket post(const std::string& file, const std::string& body, const std::string& more = "") const {
+    [[nodiscard]] TcpSocket post(const std::string& file, const std::string& body, const std::string& more = "",
+                                 const std::string& id = "1") const {
         auto socket = TcpSocket::connect(port_);
-        socket.send("POST /in HTTP/1.1\r\nHost: x\r\nConnection: close\r\nwebhook-id: " + file +
-                    "-1\r\nftl-file: " + file + "\r\nftl-version: 7\r\n" + more +
+        socket.send("POST /in HTTP/1.1\r\nHost: x\r\nConnection: close\r\nwebhook-id: " + file + "-" + id +
+                    "\r\nftl-file: " + file + "\r\nftl-version: 7\r\n" + more +
                     "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
         return socket;
     }
@@ -64,6 +65,9 @@ TEST_CASE("sim.webhook: a body is kept and logged before the answer comes") {
         CHECK(log.find(part) != std::string::npos);
     }
     CHECK(receiving.post("wc/calendar", "", "ftl-event: retired\r\n").receive_all().starts_with("HTTP/1.1 204 "));
+    CHECK(std::filesystem::exists(receiving.path("bodies/wc~calendar")));  // A repeated id: answered, not followed.
+    CHECK(receiving.post("wc/calendar", "", "ftl-event: retired\r\n", "2").receive_all().starts_with("HTTP/1.1 204 "));
+    CHECK_FALSE(std::filesystem::exists(receiving.path("bodies/wc~calendar")));
     CHECK(receiving.process().terminate().exit_code == 0);
 }
 
@@ -88,7 +92,7 @@ TEST_CASE("sim.webhook: with secrets only what is signed is kept") {
 TEST_CASE("sim.webhook: it misbehaves as its script says and keeps what it read") {
     Receiving receiving(
         "1: status=429 retry-after=120; 2: html status=200; 3: reset; 4: close; 5: cut status=200 body=100; "
-        "6: headers=60000 status=200");
+        "6: headers=60000 status=200; 7: status=304 html");
     const auto busy = receiving.post("a/b", "1").receive_all();
     CHECK(busy.starts_with("HTTP/1.1 429 "));
     CHECK(busy.find("Retry-After: 120\r\n") != std::string::npos);
@@ -100,6 +104,8 @@ TEST_CASE("sim.webhook: it misbehaves as its script says and keeps what it read"
     CHECK(cut.starts_with("HTTP/1.1 200 "));
     CHECK_FALSE(cut.ends_with(std::string(100, 'x')));
     CHECK(receiving.post("a/f", "6").receive_all().size() > 50'000);
+    CHECK(receiving.post("a/g", "7").receive_all().starts_with("HTTP/1.1 304 "));
+    CHECK(receiving.post("a/h", "8").receive_all().starts_with("HTTP/1.1 204 "));  // It is still there.
 }
 
 TEST_CASE("sim.webhook: it hangs before or after the body and drips on demand and others are served meanwhile") {
