@@ -33,7 +33,7 @@ constexpr std::size_t kEventsOfMatch = 22;  // Roughly; decides how many matches
 constexpr std::size_t kEventsMax = 1'000'000;
 
 bool is_filler(const Line& line) {
-    return line.kind == HappeningKind::kYellowCard || line.kind == HappeningKind::kSubstitution;
+    return line.kind == EventKind::kYellowCard || line.kind == EventKind::kSubstitution;
 }
 
 struct Standing {

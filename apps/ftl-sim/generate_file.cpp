@@ -40,14 +40,14 @@ public:
         pair("ht", game.half_time);
         json_.EndObject();
         for (const Side side : {Side::kHome, Side::kAway}) {
-            lines(game, side, "goals", [](HappeningKind kind) { return is_goal(kind); });
+            lines(game, side, "goals", [](EventKind kind) { return is_goal(kind); });
         }
         if (!game.group.empty()) text("group", game.group);
         text("ground", fmt::format("Ground {}", game.home % 8 + 1));
         for (const Side side : {Side::kHome, Side::kAway}) {
-            lines(game, side, "cards", [](HappeningKind kind) { return *card_of(kind) != '\0'; });
-            lines(game, side, "subs", [](HappeningKind kind) { return kind == HappeningKind::kSubstitution; });
-            lines(game, side, "missed", [](HappeningKind kind) { return kind == HappeningKind::kMissedPenalty; });
+            lines(game, side, "cards", [](EventKind kind) { return *card_of(kind) != '\0'; });
+            lines(game, side, "subs", [](EventKind kind) { return kind == EventKind::kSubstitution; });
+            lines(game, side, "missed", [](EventKind kind) { return kind == EventKind::kMissedPenalty; });
         }
         if (!game.kicks.empty()) shootout(game);
         json_.EndObject();
@@ -78,13 +78,13 @@ private:
         json_.EndArray();
     }
 
-    static const char* card_of(HappeningKind kind) {
+    static const char* card_of(EventKind kind) {
         switch (kind) {
-            case HappeningKind::kYellowCard:
+            case EventKind::kYellowCard:
                 return "yellow";
-            case HappeningKind::kRedCard:
+            case EventKind::kRedCard:
                 return "red";
-            case HappeningKind::kYellowRedCard:
+            case EventKind::kYellowRedCard:
                 return "yellow-red";
             default:
                 return "";
@@ -107,10 +107,10 @@ private:
         text("name", line.name);
         text("minute",
              line.at.added > 0 ? fmt::format("{}+{}", line.at.minute, line.at.added) : std::to_string(line.at.minute));
-        if (line.kind == HappeningKind::kPenalty) flag("penalty", true);
-        if (line.kind == HappeningKind::kOwnGoal) flag("owngoal", true);
+        if (line.kind == EventKind::kPenalty) flag("penalty", true);
+        if (line.kind == EventKind::kOwnGoal) flag("owngoal", true);
         if (const char* card = card_of(line.kind); *card) text("card", card);
-        if (!line.other.empty()) text(line.kind == HappeningKind::kSubstitution ? "off" : "assist", line.other);
+        if (!line.other.empty()) text(line.kind == EventKind::kSubstitution ? "off" : "assist", line.other);
         json_.EndObject();
     }
 

@@ -83,14 +83,14 @@ private:
         const Half& half = kHalves.at(number);
         Period period{half.type_id, half.description, half.first_minute - 1, half.length, kAddedMinutesMin, now_, now_};
         show(half.state);
-        while (next_.happenings < match_.happenings.size()) {
-            const auto& happening = match_.happenings[next_.happenings];
-            if (half_of(happening.at) != number) break;
-            now_ = instant_of(happening.at, period);
-            count_goal(next_.current, happening);
-            ++next_.happenings;
-            if (happening.at.minute >= half.first_minute + half.length - 1) {
-                period.added = std::max(period.added, happening.at.added);
+        while (next_.events < match_.events.size()) {
+            const auto& event = match_.events[next_.events];
+            if (half_of(event.at) != number) break;
+            now_ = instant_of(event.at, period);
+            count_goal(next_.current, event);
+            ++next_.events;
+            if (event.at.minute >= half.first_minute + half.length - 1) {
+                period.added = std::max(period.added, event.at.added);
             }
             show(half.state);
         }
@@ -111,7 +111,7 @@ private:
         show(State::kPenalties);
         for (const auto& kick : match_.kicks) {
             now_ += kKick;
-            if (kick.kind == HappeningKind::kShootoutGoal) ++next_.shootout->of(kick.side);
+            if (kick.kind == EventKind::kShootoutGoal) ++next_.shootout->of(kick.side);
             ++next_.kicks;
             show(State::kPenalties);
         }

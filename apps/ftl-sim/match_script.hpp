@@ -31,7 +31,7 @@ enum class State : int {
 struct Snapshot {
     std::chrono::sys_seconds at;
     State state = State::kNotStarted;
-    std::size_t happenings = 0;     ///< So many of Match::happenings have been seen.
+    std::size_t events = 0;         ///< So many of Match::events have been seen.
     std::size_t kicks = 0;          ///< So many of Match::kicks.
     Goals current;                  ///< The running score, without the shoot-out.
     std::optional<Goals> shootout;  ///< From the beginning of the shoot-out.

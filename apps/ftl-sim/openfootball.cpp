@@ -144,7 +144,7 @@ private:
         }
         if (const auto* scores = find(row, "score")) read_score(match, *scores);
         // Without a score the match stays not started: what else the file says about it is not played.
-        if (match.is_played()) read_happenings(match, row);
+        if (match.is_played()) read_events(match, row);
         return match;
     }
 
@@ -157,44 +157,42 @@ private:
         if (!match.full_time && (match.extra_time || match.shootout)) throw DataError("score.ft is missing");
     }
 
-    void read_happenings(Match& match, const Json& row) {
+    void read_events(Match& match, const Json& row) {
         for (const Side side : {Side::kHome, Side::kAway}) {
             const std::string number = side == Side::kHome ? "1" : "2";
             for (const auto* goal : list(row, "goals" + number)) read_goal(match, *goal, side);
             for (const auto* card : list(row, "cards" + number)) add(match, *card, card_kind(*card), side, "");
             for (const auto* sub : list(row, "subs" + number)) {
-                add(match, *sub, HappeningKind::kSubstitution, side, "off");
+                add(match, *sub, EventKind::kSubstitution, side, "off");
             }
             for (const auto* miss : list(row, "missed" + number)) {
-                add(match, *miss, HappeningKind::kMissedPenalty, side, "");
+                add(match, *miss, EventKind::kMissedPenalty, side, "");
             }
         }
-        std::stable_sort(match.happenings.begin(), match.happenings.end(),
-                         [](const Happening& a, const Happening& b) { return a.at < b.at; });
+        std::stable_sort(match.events.begin(), match.events.end(),
+                         [](const MatchEvent& a, const MatchEvent& b) { return a.at < b.at; });
         for (const auto* kick : list(row, "shootout")) read_kick(match, *kick);
     }
 
     /// The list that a goal stands in is that of the side that benefits; an own goal's scorer plays for the other one.
     void read_goal(Match& match, const Json& goal, Side benefits) {
         const bool own = flag(goal, "owngoal");
-        const auto kind = own                     ? HappeningKind::kOwnGoal
-                          : flag(goal, "penalty") ? HappeningKind::kPenalty
-                                                  : HappeningKind::kGoal;
+        const auto kind = own ? EventKind::kOwnGoal : flag(goal, "penalty") ? EventKind::kPenalty : EventKind::kGoal;
         add(match, goal, kind, own ? other(benefits) : benefits, "assist");
     }
 
-    static HappeningKind card_kind(const Json& card) {
+    static EventKind card_kind(const Json& card) {
         const auto colour = needed_text(card, "card");
-        if (colour == "yellow") return HappeningKind::kYellowCard;
-        if (colour == "red") return HappeningKind::kRedCard;
-        if (colour == "yellow-red") return HappeningKind::kYellowRedCard;
+        if (colour == "yellow") return EventKind::kYellowCard;
+        if (colour == "red") return EventKind::kRedCard;
+        if (colour == "yellow-red") return EventKind::kYellowRedCard;
         throw DataError("card '" + colour + "' is neither yellow, red nor yellow-red");
     }
 
-    void add(Match& match, const Json& row, HappeningKind kind, Side side, const char* related_key) {
-        auto happening = person(match, row, kind, side, related_key);
-        happening.at = normalised(minute(row), match.extra_time.has_value());
-        match.happenings.push_back(happening);
+    void add(Match& match, const Json& row, EventKind kind, Side side, const char* related_key) {
+        auto event = person(match, row, kind, side, related_key);
+        event.at = normalised(minute(row), match.extra_time.has_value());
+        match.events.push_back(event);
     }
 
     void read_kick(Match& match, const Json& row) {
@@ -203,25 +201,25 @@ private:
         if (!side || !side->IsInt() || (side->GetInt() != 1 && side->GetInt() != 2)) {
             throw DataError("a shootout's team is 1 or 2");
         }
-        const auto kind = flag(row, "scored") ? HappeningKind::kShootoutGoal : HappeningKind::kShootoutMiss;
+        const auto kind = flag(row, "scored") ? EventKind::kShootoutGoal : EventKind::kShootoutMiss;
         auto kick = person(match, row, kind, side->GetInt() == 1 ? Side::kHome : Side::kAway, "");
         kick.at = {120, 0};
         match.kicks.push_back(kick);
     }
 
-    Happening person(const Match& match, const Json& row, HappeningKind kind, Side side, const char* related_key) {
-        Happening happening;
-        happening.kind = kind;
-        happening.side = side;
-        const auto place = static_cast<std::int64_t>(match.happenings.size() + match.kicks.size());
+    MatchEvent person(const Match& match, const Json& row, EventKind kind, Side side, const char* related_key) {
+        MatchEvent event;
+        event.kind = kind;
+        event.side = side;
+        const auto place = static_cast<std::int64_t>(match.events.size() + match.kicks.size());
         if (place >= kEventsOfMatchMax) throw DataError("more than 10000 events");
-        happening.id = kEventBase + static_cast<std::int64_t>(match_) * kEventsOfMatchMax + place + 1;
+        event.id = kEventBase + static_cast<std::int64_t>(match_) * kEventsOfMatchMax + place + 1;
         const auto team = side == Side::kHome ? match.home : match.away;
-        happening.player = player(team, needed_text(row, "name"));
+        event.player = player(team, needed_text(row, "name"));
         if (*related_key) {
-            if (const auto name = text(row, related_key); !name.empty()) happening.related = player(team, name);
+            if (const auto name = text(row, related_key); !name.empty()) event.related = player(team, name);
         }
-        return happening;
+        return event;
     }
 
     Tournament tournament_;

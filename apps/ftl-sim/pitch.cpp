@@ -35,9 +35,9 @@ void Pitch::play(Game& game, bool must_decide) {
     for (const Side side : {Side::kHome, Side::kAway}) {
         for (int i = random_.between(2, 5); i > 0; --i) substitute(game, side);
         for (int i = random_.between(0, 4); i > 0; --i) yellow(game, side);
-        if (random_.chance(8)) note(game, side, HappeningKind::kRedCard, minute_between(20, 90));
-        if (random_.chance(6)) note(game, side, HappeningKind::kYellowRedCard, minute_between(60, 90));
-        if (random_.chance(10)) note(game, side, HappeningKind::kMissedPenalty, minute_between(10, 90));
+        if (random_.chance(8)) note(game, side, EventKind::kRedCard, minute_between(20, 90));
+        if (random_.chance(6)) note(game, side, EventKind::kYellowRedCard, minute_between(60, 90));
+        if (random_.chance(10)) note(game, side, EventKind::kMissedPenalty, minute_between(10, 90));
     }
     sort_lines(game);
 }
@@ -60,30 +60,30 @@ const std::string& Pitch::player(const Game& game, Side side) {
     return players[random_.below(players.size())];
 }
 
-void Pitch::note(Game& game, Side side, HappeningKind kind, GameTime at) {
+void Pitch::note(Game& game, Side side, EventKind kind, GameTime at) {
     game.of(side).push_back({kind, at, player(game, side), ""});
 }
 
-void Pitch::yellow(Game& game, Side side) { note(game, side, HappeningKind::kYellowCard, minute_between(5, 90)); }
+void Pitch::yellow(Game& game, Side side) { note(game, side, EventKind::kYellowCard, minute_between(5, 90)); }
 
 void Pitch::substitute(Game& game, Side side) {
     auto on = player(game, side);
     auto off = player(game, side);
     if (on == off) return yellow(game, side);
-    game.of(side).push_back({HappeningKind::kSubstitution, minute_between(46, 90), std::move(on), std::move(off)});
+    game.of(side).push_back({EventKind::kSubstitution, minute_between(46, 90), std::move(on), std::move(off)});
 }
 
 void Pitch::score(Game& game, GameTime at) {
     const Side benefits = random_.chance(54) ? Side::kHome : Side::kAway;
     const int lot = random_.between(1, 100);
-    Line line{HappeningKind::kGoal, at, "", ""};
+    Line line{EventKind::kGoal, at, "", ""};
     if (lot <= 5) {
-        line.kind = HappeningKind::kOwnGoal;
+        line.kind = EventKind::kOwnGoal;
     } else if (lot <= 15) {
-        line.kind = HappeningKind::kPenalty;
+        line.kind = EventKind::kPenalty;
     }
-    line.name = player(game, line.kind == HappeningKind::kOwnGoal ? other(benefits) : benefits);
-    if (line.kind == HappeningKind::kGoal && random_.chance(70)) {
+    line.name = player(game, line.kind == EventKind::kOwnGoal ? other(benefits) : benefits);
+    if (line.kind == EventKind::kGoal && random_.chance(70)) {
         line.other = player(game, benefits);
         if (line.other == line.name) line.other.clear();
     }

@@ -16,7 +16,7 @@ namespace ftlfeed::sim {
 
 /// What happens to one player: a row of goals, cards, subs or missed penalties.
 struct Line {
-    HappeningKind kind;
+    EventKind kind;
     GameTime at;
     std::string name;
     std::string other;  // Assist, or who went off.
@@ -63,7 +63,7 @@ public:
 private:
     GameTime minute_between(int least, int most);
     const std::string& player(const Game& game, Side side);
-    void note(Game& game, Side side, HappeningKind kind, GameTime at);
+    void note(Game& game, Side side, EventKind kind, GameTime at);
     void yellow(Game& game, Side side);
     void substitute(Game& game, Side side);
     void score(Game& game, GameTime at);

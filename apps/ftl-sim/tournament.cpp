@@ -41,16 +41,16 @@ std::chrono::minutes parse_offset(std::string_view zone, const std::string& whol
 
 Goals Match::first_half_goals() const {
     Goals goals;
-    for (const auto& happening : happenings) {
-        if (half_of(happening.at) == 0) count_goal(goals, happening);
+    for (const auto& event : events) {
+        if (half_of(event.at) == 0) count_goal(goals, event);
     }
     return goals;
 }
 
-void count_goal(Goals& goals, const Happening& happening) {
-    if (!is_goal(happening.kind)) return;
-    const bool own = happening.kind == HappeningKind::kOwnGoal;
-    ++goals.of(own ? other(happening.side) : happening.side);
+void count_goal(Goals& goals, const MatchEvent& event) {
+    if (!is_goal(event.kind)) return;
+    const bool own = event.kind == EventKind::kOwnGoal;
+    ++goals.of(own ? other(event.side) : event.side);
 }
 
 GameTime normalised(GameTime at, bool has_extra_time) {

@@ -22,7 +22,7 @@ enum class Side { kHome, kAway };
 [[nodiscard]] constexpr Side other(Side side) { return side == Side::kHome ? Side::kAway : Side::kHome; }
 
 /// The value is the provider's event type id.
-enum class HappeningKind : int {
+enum class EventKind : int {
     kGoal = 14,
     kOwnGoal = 15,
     kPenalty = 16,
@@ -36,8 +36,8 @@ enum class HappeningKind : int {
 };
 
 /// True for what moves the score of the match (a kick of a shoot-out does not).
-[[nodiscard]] constexpr bool is_goal(HappeningKind kind) {
-    return kind == HappeningKind::kGoal || kind == HappeningKind::kOwnGoal || kind == HappeningKind::kPenalty;
+[[nodiscard]] constexpr bool is_goal(EventKind kind) {
+    return kind == EventKind::kGoal || kind == EventKind::kOwnGoal || kind == EventKind::kPenalty;
 }
 
 /// A minute as football writes it: "90+4" is {90, 4}. Sorted by (minute, added), never by the sum.
@@ -63,8 +63,8 @@ struct Goals {
 };
 
 /// One row of the provider's event list.
-struct Happening {
-    HappeningKind kind = HappeningKind::kGoal;
+struct MatchEvent {
+    EventKind kind = EventKind::kGoal;
     Side side = Side::kHome;  ///< The team of the player; for an own goal the team that concedes.
     GameTime at;
     std::int64_t id = 0;                 ///< From the place in the file, so not in the order of play.
@@ -102,8 +102,8 @@ struct Match {
     std::optional<Goals> full_time;
     std::optional<Goals> extra_time;
     std::optional<Goals> shootout;
-    std::vector<Happening> happenings;  ///< Sorted by (minute, added), then by the place in the file.
-    std::vector<Happening> kicks;       ///< The shoot-out in its order; empty when the file does not have it.
+    std::vector<MatchEvent> events;  ///< Sorted by (minute, added), then by the place in the file.
+    std::vector<MatchEvent> kicks;   ///< The shoot-out in its order; empty when the file does not have it.
 
     /// A match without a score stays not started.
     [[nodiscard]] bool is_played() const { return full_time.has_value(); }
@@ -127,7 +127,7 @@ struct Tournament {
 };
 
 /// Adds one goal to the side that benefits.
-void count_goal(Goals& goals, const Happening& happening);
+void count_goal(Goals& goals, const MatchEvent& event);
 
 /// Brings a file's minute into our form: above 90 without extra time is added time ("92" = 90+2), above 120 likewise.
 [[nodiscard]] GameTime normalised(GameTime at, bool has_extra_time);

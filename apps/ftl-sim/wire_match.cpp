@@ -29,9 +29,9 @@ std::vector<ScoreRow> score_rows(const FixtureView& view) {
     if (!view.snapshot) return {};
     const auto& current = view.snapshot->current;
     Goals first_half;
-    for (std::size_t i = 0; i < view.snapshot->happenings; ++i) {
-        const auto& happening = view.match.happenings[i];
-        if (half_of(happening.at) == 0) count_goal(first_half, happening);
+    for (std::size_t i = 0; i < view.snapshot->events; ++i) {
+        const auto& event = view.match.events[i];
+        if (half_of(event.at) == 0) count_goal(first_half, event);
     }
     std::vector<ScoreRow> rows{{1525, "CURRENT", current}, {1, "1ST_HALF", first_half}};
     const bool extra = has_begun(view, 3);
@@ -47,7 +47,7 @@ std::vector<ScoreRow> score_rows(const FixtureView& view) {
 }
 
 struct TypeRow {
-    HappeningKind id;
+    EventKind id;
     const char* name;
     const char* code;
     const char* developer_name;
@@ -55,21 +55,19 @@ struct TypeRow {
 };
 
 constexpr std::array<TypeRow, 10> kTypes{{
-    {HappeningKind::kGoal, "Goal", "goal", "GOAL", "Goal"},
-    {HappeningKind::kOwnGoal, "Own Goal", "owngoal", "OWNGOAL", "Own Goal"},
-    {HappeningKind::kPenalty, "Penalty", "penalty", "PENALTY", "Penalty"},
-    {HappeningKind::kMissedPenalty, "Missed Penalty", "missed_penalty", "MISSED_PENALTY", "Missed Penalty"},
-    {HappeningKind::kSubstitution, "Substitution", "substitution", "SUBSTITUTION", "Substitution"},
-    {HappeningKind::kYellowCard, "Yellowcard", "yellowcard", "YELLOWCARD", "Yellowcard"},
-    {HappeningKind::kRedCard, "Redcard", "redcard", "REDCARD", "Redcard"},
-    {HappeningKind::kYellowRedCard, "Yellow/Red card", "yellowredcard", "YELLOWREDCARD", "Yellow/Red card"},
-    {HappeningKind::kShootoutMiss, "Penalty Shootout Miss", "pen_shootout_miss", "PENALTY_SHOOTOUT_MISS",
-     "Shootout Miss"},
-    {HappeningKind::kShootoutGoal, "Penalty Shootout Goal", "pen_shootout_goal", "PENALTY_SHOOTOUT_GOAL",
-     "Shootout Goal"},
+    {EventKind::kGoal, "Goal", "goal", "GOAL", "Goal"},
+    {EventKind::kOwnGoal, "Own Goal", "owngoal", "OWNGOAL", "Own Goal"},
+    {EventKind::kPenalty, "Penalty", "penalty", "PENALTY", "Penalty"},
+    {EventKind::kMissedPenalty, "Missed Penalty", "missed_penalty", "MISSED_PENALTY", "Missed Penalty"},
+    {EventKind::kSubstitution, "Substitution", "substitution", "SUBSTITUTION", "Substitution"},
+    {EventKind::kYellowCard, "Yellowcard", "yellowcard", "YELLOWCARD", "Yellowcard"},
+    {EventKind::kRedCard, "Redcard", "redcard", "REDCARD", "Redcard"},
+    {EventKind::kYellowRedCard, "Yellow/Red card", "yellowredcard", "YELLOWREDCARD", "Yellow/Red card"},
+    {EventKind::kShootoutMiss, "Penalty Shootout Miss", "pen_shootout_miss", "PENALTY_SHOOTOUT_MISS", "Shootout Miss"},
+    {EventKind::kShootoutGoal, "Penalty Shootout Goal", "pen_shootout_goal", "PENALTY_SHOOTOUT_GOAL", "Shootout Goal"},
 }};
 
-const TypeRow& type_of(HappeningKind kind) {
+const TypeRow& type_of(EventKind kind) {
     return *std::find_if(kTypes.begin(), kTypes.end(), [kind](const TypeRow& row) { return row.id == kind; });
 }
 
@@ -80,14 +78,13 @@ std::string ordinal(int number) {
     return std::to_string(number) + ending;
 }
 
-bool is_card(HappeningKind kind) {
-    return kind == HappeningKind::kYellowCard || kind == HappeningKind::kRedCard ||
-           kind == HappeningKind::kYellowRedCard;
+bool is_card(EventKind kind) {
+    return kind == EventKind::kYellowCard || kind == EventKind::kRedCard || kind == EventKind::kYellowRedCard;
 }
 
 /// An event with what depends on the events before it.
 struct EventRow {
-    const Happening* happening;
+    const MatchEvent* event;
     int period_type;
     int number_of_type;                 ///< The provider counts each type by itself: not unique in a fixture.
     std::optional<std::string> result;  ///< The score after it, home first.
@@ -98,25 +95,25 @@ std::vector<EventRow> event_rows(const FixtureView& view) {
     if (!view.snapshot) return rows;
     std::array<int, 24> seen{};
     Goals score;
-    for (std::size_t i = 0; i < view.snapshot->happenings; ++i) {
-        const auto& happening = view.match.happenings[i];
-        count_goal(score, happening);
-        const int number = ++seen.at(static_cast<std::size_t>(happening.kind));
-        const int period = static_cast<int>(half_of(happening.at)) + 1;
-        rows.push_back({&happening, period, number, {}});
-        if (is_goal(happening.kind)) rows.back().result = fmt::format("{}-{}", score.home, score.away);
+    for (std::size_t i = 0; i < view.snapshot->events; ++i) {
+        const auto& event = view.match.events[i];
+        count_goal(score, event);
+        const int number = ++seen.at(static_cast<std::size_t>(event.kind));
+        const int period = static_cast<int>(half_of(event.at)) + 1;
+        rows.push_back({&event, period, number, {}});
+        if (is_goal(event.kind)) rows.back().result = fmt::format("{}-{}", score.home, score.away);
     }
     Goals shootout;
     for (std::size_t i = 0; i < view.snapshot->kicks; ++i) {
         const auto& kick = view.match.kicks[i];
-        if (kick.kind == HappeningKind::kShootoutGoal) ++shootout.of(kick.side);
+        if (kick.kind == EventKind::kShootoutGoal) ++shootout.of(kick.side);
         const int number = ++seen.at(static_cast<std::size_t>(kick.kind));
         rows.push_back({&kick, 5, number, fmt::format("{}-{}", shootout.home, shootout.away)});
     }
     return rows;
 }
 
-void write_type(JsonWriter& json, HappeningKind kind) {
+void write_type(JsonWriter& json, EventKind kind) {
     const auto& type = type_of(kind);
     json.key("type");
     json.begin_object();
@@ -174,19 +171,19 @@ void write_period(JsonWriter& json, const FixtureView& view, const Period& perio
 }
 
 void write_event(JsonWriter& json, const FixtureView& view, const EventRow& row) {
-    const auto& happening = *row.happening;
+    const auto& event = *row.event;
     const auto& players = view.context.tournament.players;
-    const auto& player = players[happening.player];
-    const Player* related = happening.related ? &players[*happening.related] : nullptr;
-    const auto kind = happening.kind;
+    const auto& player = players[event.player];
+    const Player* related = event.related ? &players[*event.related] : nullptr;
+    const auto kind = event.kind;
     const auto if_related = [&](const auto& value) { return related ? std::optional(value(*related)) : std::nullopt; };
     json.begin_object();
-    json.field("id", happening.id);
+    json.field("id", event.id);
     json.field("fixture_id", view.match.id);
     json.field("period_id", view.period_id(row.period_type));
     json.field("detailed_period_id", view.period_id(row.period_type));
     // For an own goal this is the team of the player who scored it, not the one whose score grows.
-    json.field("participant_id", view.team(happening.side).id);
+    json.field("participant_id", view.team(event.side).id);
     json.field("type_id", static_cast<int>(kind));
     json.field("sub_type_id", nullptr);
     json.field("section", "event");
@@ -197,9 +194,9 @@ void write_event(JsonWriter& json, const FixtureView& view, const EventRow& row)
     json.field("result", row.result);
     json.field("info", nullptr);
     json.field("addition", ordinal(row.number_of_type) + " " + type_of(kind).addition);
-    json.field("minute", happening.at.minute);
-    json.field("extra_minute", happening.at.added > 0 ? std::optional(happening.at.added) : std::nullopt);
-    json.field("injured", kind == HappeningKind::kSubstitution ? std::optional(false) : std::nullopt);
+    json.field("minute", event.at.minute);
+    json.field("extra_minute", event.at.added > 0 ? std::optional(event.at.added) : std::nullopt);
+    json.field("injured", kind == EventKind::kSubstitution ? std::optional(false) : std::nullopt);
     json.field("on_bench", false);
     json.field("coach_id", nullptr);
     json.field("rescinded", is_card(kind) ? std::optional(false) : std::nullopt);

@@ -22,13 +22,13 @@ Tournament generated(std::uint64_t seed, const GenerateSettings& base = {}) {
 
 std::size_t events_of(const Tournament& cup) {
     std::size_t events = 0;
-    for (const auto& match : cup.matches) events += match.happenings.size() + match.kicks.size();
+    for (const auto& match : cup.matches) events += match.events.size() + match.kicks.size();
     return events;
 }
 
 Goals goals_of(const Match& match) {
     Goals goals;
-    for (const auto& happening : match.happenings) count_goal(goals, happening);
+    for (const auto& event : match.events) count_goal(goals, event);
     return goals;
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("sim.generate: a shoot-out is told kick by kick and adds up to its res
             ++shootouts;
             Goals goals;
             for (const auto& kick : match.kicks) {
-                if (kick.kind == HappeningKind::kShootoutGoal) ++goals.of(kick.side);
+                if (kick.kind == EventKind::kShootoutGoal) ++goals.of(kick.side);
             }
             CHECK(goals == *match.shootout);
         }
@@ -110,7 +110,7 @@ TEST_CASE("sim.generate: a tournament has every kind of event and names in sever
         const auto cup = generated(seed);
         for (const auto& player : cup.players) names += player.name + "\n";
         for (const auto& match : cup.matches) {
-            for (const auto& happening : match.happenings) kinds.insert(static_cast<int>(happening.kind));
+            for (const auto& event : match.events) kinds.insert(static_cast<int>(event.kind));
             for (const auto& kick : match.kicks) kinds.insert(static_cast<int>(kick.kind));
         }
     }

@@ -86,7 +86,7 @@ TEST_CASE("sim.provider: who polls in-play to the end has seen every event and e
         CHECK(play.status().terminal == cup.matches.size());
         std::size_t events = 0;
         for (const auto& match : cup.matches) {
-            events += match.happenings.size() + match.kicks.size();
+            events += match.events.size() + match.kicks.size();
             CHECK(seen.last_score.at(match.id) == match.final_score());
             const int end = match.shootout ? 8 : match.extra_time ? 7 : 5;
             CHECK(seen.last_state.at(match.id) == end);

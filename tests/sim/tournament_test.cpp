@@ -18,8 +18,8 @@ namespace {
 
 const Match& match_of(const Tournament& tournament, std::size_t place) { return tournament.matches.at(place); }
 
-std::string name_of(const Tournament& tournament, const Happening& happening) {
-    return tournament.players.at(happening.player).name;
+std::string name_of(const Tournament& tournament, const MatchEvent& event) {
+    return tournament.players.at(event.player).name;
 }
 
 /// A tournament of one match with the given keys after the teams.
@@ -45,16 +45,16 @@ std::string error_of(const std::string& json) {
 TEST_CASE("sim.tournament: every goal of the file is one event and nothing is invented") {
     const auto cup = sample("shape_2022.json");
     REQUIRE(cup.matches.size() == 3);
-    CHECK(match_of(cup, 0).happenings.size() == 3);
-    CHECK(match_of(cup, 1).happenings.empty());
-    CHECK(match_of(cup, 2).happenings.size() == 6);
+    CHECK(match_of(cup, 0).events.size() == 3);
+    CHECK(match_of(cup, 1).events.empty());
+    CHECK(match_of(cup, 2).events.size() == 6);
     CHECK(match_of(cup, 2).kicks.empty());
 }
 
 TEST_CASE("sim.tournament: goals are sorted by minute and added time and not by the file or the sum") {
     const auto cup = sample("shape_2026.json");
     std::vector<std::pair<int, int>> times;
-    for (const auto& goal : match_of(cup, 0).happenings) times.emplace_back(goal.at.minute, goal.at.added);
+    for (const auto& goal : match_of(cup, 0).events) times.emplace_back(goal.at.minute, goal.at.added);
     CHECK(times == std::vector<std::pair<int, int>>{{9, 0}, {90, 1}, {90, 2}});
     CHECK(GameTime{45, 6} < GameTime{46, 0});
     CHECK(GameTime{90, 11} < GameTime{91, 0});
@@ -80,8 +80,8 @@ TEST_CASE("sim.tournament: both shapes of a minute are read and all else is refu
     }
     const auto cup =
         parse_tournament(with_goals(R"({"name":"x","minute":45,"offset":3})", R"({"name":"y","minute":"45+3"})"));
-    CHECK(match_of(cup, 0).happenings.at(0).at == GameTime{45, 3});
-    CHECK(match_of(cup, 0).happenings.at(1).at == GameTime{45, 3});
+    CHECK(match_of(cup, 0).events.at(0).at == GameTime{45, 3});
+    CHECK(match_of(cup, 0).events.at(1).at == GameTime{45, 3});
 }
 
 TEST_CASE("sim.tournament: a kick-off without a zone is UTC and one with a zone is read") {
@@ -114,9 +114,9 @@ TEST_CASE(
     "sim.tournament: an own goal counts for the side in whose list it stands and its scorer plays for the other") {
     const auto cup = sample("shape_2022.json");
     const auto& match = match_of(cup, 0);
-    const auto own = std::find_if(match.happenings.begin(), match.happenings.end(),
-                                  [](const Happening& h) { return h.kind == HappeningKind::kOwnGoal; });
-    REQUIRE(own != match.happenings.end());
+    const auto own = std::find_if(match.events.begin(), match.events.end(),
+                                  [](const MatchEvent& h) { return h.kind == EventKind::kOwnGoal; });
+    REQUIRE(own != match.events.end());
     CHECK(own->side == Side::kHome);
     CHECK(cup.players.at(own->player).team == match.home);
     Goals goals;
@@ -138,7 +138,7 @@ TEST_CASE("sim.tournament: goals lists and the half-time score may be missing") 
     const auto cup = parse_tournament(one_match(R"("score":{"ft":[2,1]})"));
     const auto& match = match_of(cup, 0);
     CHECK(match.is_played());
-    CHECK(match.happenings.empty());
+    CHECK(match.events.empty());
     CHECK_FALSE(match.half_time.has_value());
     CHECK_FALSE(match.half_time_disagrees());
     CHECK(match.final_score() == Goals{2, 1});
@@ -147,7 +147,7 @@ TEST_CASE("sim.tournament: goals lists and the half-time score may be missing") 
 TEST_CASE("sim.tournament: a match without a score is not played whatever else its file says") {
     const auto cup = parse_tournament(one_match(R"("goals1":[{"name":"x","minute":1}],"score":null)"));
     CHECK_FALSE(match_of(cup, 0).is_played());
-    CHECK(match_of(cup, 0).happenings.empty());
+    CHECK(match_of(cup, 0).events.empty());
 }
 
 TEST_CASE("sim.tournament: the final score is that after extra time and the shoot-out stays apart") {
@@ -172,14 +172,14 @@ TEST_CASE("sim.tournament: ids come from the place in the file and two readings 
     std::set<std::int64_t> events;
     for (std::size_t m = 0; m < one.matches.size(); ++m) {
         CHECK(one.matches[m].id == 19'000'001 + static_cast<std::int64_t>(m));
-        for (std::size_t h = 0; h < one.matches[m].happenings.size(); ++h) {
-            CHECK(one.matches[m].happenings[h].id == two.matches[m].happenings[h].id);
-            events.insert(one.matches[m].happenings[h].id);
+        for (std::size_t h = 0; h < one.matches[m].events.size(); ++h) {
+            CHECK(one.matches[m].events[h].id == two.matches[m].events[h].id);
+            events.insert(one.matches[m].events[h].id);
         }
     }
     CHECK(events.size() == 9);
     // The final's third goal of the file is the second one in play: ids do not follow the match.
-    CHECK(one.matches[2].happenings[1].id > one.matches[2].happenings[5].id);
+    CHECK(one.matches[2].events[1].id > one.matches[2].events[5].id);
 }
 
 TEST_CASE("sim.tournament: groups and rounds carry their names and a knock-out match has no group") {
@@ -196,11 +196,11 @@ TEST_CASE(
     const auto cup = sample("extended.json");
     const auto& match = match_of(cup, 0);
     std::vector<int> kinds;
-    for (const auto& happening : match.happenings) kinds.push_back(static_cast<int>(happening.kind));
+    for (const auto& event : match.events) kinds.push_back(static_cast<int>(event.kind));
     CHECK(kinds == std::vector<int>{19, 19, 14, 18, 14, 21, 17, 20});
     CHECK(match.kicks.size() == 9);
     CHECK(name_of(cup, match.kicks.front()) == "佐藤 翔");
-    const auto& goal = match.happenings.at(4);
+    const auto& goal = match.events.at(4);
     REQUIRE(goal.related.has_value());
     CHECK(cup.players.at(*goal.related).name == "髙木 蓮");
 }
