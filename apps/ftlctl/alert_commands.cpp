@@ -14,10 +14,7 @@ int list(Call& call) {
         call.report().table(
             "alerts",
             tx.exec_params(
-                "SELECT severity, kind, subject, message, times, "
-                "to_char(raised_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS raised_at, "
-                "to_char(last_seen_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS last_seen_at, "
-                "to_char(cleared_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS cleared_at "
+                "SELECT severity, kind, subject, message, times, raised_at, last_seen_at, cleared_at "
                 "FROM alert WHERE $1 OR cleared_at IS NULL "
                 "ORDER BY cleared_at IS NOT NULL, array_position('{critical,warning,info}'::text[], severity), "
                 "raised_at DESC, id LIMIT 1000",

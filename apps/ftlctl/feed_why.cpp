@@ -26,8 +26,7 @@ SELECT f.feed_type IS NOT NULL AS has_definition, coalesce(f.is_on, false) AS is
          WHERE c.consumer = 'build' AND x.doc_key = $1 AND o.txid >= pg_snapshot_xmin(c.snap)
            AND NOT pg_visible_in_snapshot(o.txid, c.snap)) AS unread_touch,
        EXISTS (SELECT FROM outbox_cursor WHERE consumer = 'build') AS has_cursor,
-       to_char(d.built_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS built_at,
-       to_char(d.audited_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS proven_unchanged_at
+       d.built_at, d.audited_at AS proven_unchanged_at
   FROM (SELECT) one LEFT JOIN feed_definition f ON f.feed_type = $2 LEFT JOIN feed_document d ON d.doc_key = $1
   LEFT JOIN feed_dirty q ON q.doc_key = $1)";
 
@@ -79,15 +78,14 @@ NotDone never_heard_of(const std::string& key) {
 
 /// $1 = doc_key, $2 = rows.
 constexpr auto kVersions = R"(
-SELECT epoch || ':' || seq AS version, to_char(changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS changed_at,
+SELECT epoch || ':' || seq AS version, changed_at,
        (extract(epoch FROM created_at - changed_at) * 1000)::bigint AS built_after_ms, body_bytes AS bytes,
        encode(body_hash, 'hex') AS sha256, is_retired AS retired
   FROM feed_version WHERE doc_key = $1 ORDER BY epoch DESC, seq DESC LIMIT $2)";
 
 /// $1 = doc_key, $2 = rows. A version that no destination tried was overtaken by a newer one before its turn came.
 constexpr auto kFates = R"(
-SELECT v.epoch || ':' || v.seq AS version, to_char(v.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS changed_at,
-       v.body_bytes AS bytes, v.is_retired AS retired,
+SELECT v.epoch || ':' || v.seq AS version, v.changed_at, v.body_bytes AS bytes, v.is_retired AS retired,
        count(a.id) FILTER (WHERE a.outcome IN ('delivered', 'delivered_equal', 'deleted', 'kept')) AS proven,
        count(a.id) FILTER (WHERE a.outcome NOT IN ('delivered', 'delivered_equal', 'deleted', 'kept')) AS failed,
        CASE WHEN count(a.id) = 0 AND EXISTS (SELECT FROM feed_version n WHERE n.doc_key = v.doc_key AND n.seq > v.seq)
@@ -97,7 +95,7 @@ SELECT v.epoch || ':' || v.seq AS version, to_char(v.changed_at AT TIME ZONE 'UT
 
 /// $1 = doc_key, $2 = rows.
 constexpr auto kAttempts = R"(
-SELECT to_char(a.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS at, c.code || '/' || d.name AS destination,
+SELECT a.ended_at AS at, c.code || '/' || d.name AS destination,
        a.epoch || ':' || a.seq || ':' || a.render AS version, a.occasion, a.outcome, a.bytes, a.age_ms, a.receipt, a.error
   FROM delivery_attempt a JOIN delivery_assignment d ON d.id = a.assignment_id JOIN delivery_client c ON c.id = d.client_id
  WHERE a.doc_key = $1 ORDER BY a.id DESC LIMIT $2)";
@@ -128,13 +126,12 @@ int feed_why(Call& call) {
         report.fact("file", doc_key);
         report.fact("why", explain(file));
         if (file.is_built) {
-            report.fact("built_at", row["built_at"].as<std::string>());
-            report.fact("proven_unchanged_at", row["proven_unchanged_at"].as<std::string>());
+            report.fact("built_at", row["built_at"]);
+            report.fact("proven_unchanged_at", row["proven_unchanged_at"]);
         }
         report.table("builds", tx.exec_params(kVersions, doc_key, rows_max));
         report.table("reads", tx.exec_params("SELECT x.record_kind AS kind, x.record_id AS id, "
-                                             "to_char(max(o.created_at) AT TIME ZONE 'UTC', "
-                                             "'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') AS last_touch_kept "
+                                             "max(o.created_at) AS last_touch_kept "
                                              "FROM feed_dependency x LEFT JOIN outbox o USING (record_kind, record_id) "
                                              "WHERE x.doc_key = $1 GROUP BY 1, 2 ORDER BY 1, 2",
                                              doc_key));

@@ -18,7 +18,19 @@ constexpr pqxx::oid kInt2 = 21;
 constexpr pqxx::oid kInt4 = 23;
 constexpr pqxx::oid kFloat4 = 700;
 constexpr pqxx::oid kFloat8 = 701;
+constexpr pqxx::oid kTimestampTz = 1184;
 constexpr pqxx::oid kNumeric = 1700;
+
+/// "2026-06-11 19:00:00.5+00" as "2026-06-11T19:00:00.500Z": every session of the store is in UTC.
+std::string iso_time(std::string text) {
+    if (!text.ends_with("+00")) return text;
+    text.resize(text.size() - 3);
+    std::ranges::replace(text, ' ', 'T');
+    const auto dot = text.find('.');
+    auto fraction = dot == std::string::npos ? "" : text.substr(dot + 1);
+    fraction.resize(3, '0');
+    return text.substr(0, dot) + "." + fraction + "Z";
+}
 
 Cell cell_of(const pqxx::field& field) {
     if (field.is_null()) return {};
@@ -33,6 +45,8 @@ Cell cell_of(const pqxx::field& field) {
         case kFloat8:
         case kNumeric:
             return field.as<double>();
+        case kTimestampTz:
+            return iso_time(field.as<std::string>());
         default:
             return std::string(field.c_str(), field.size());
     }
@@ -114,6 +128,8 @@ void print_table(std::ostream& out, const std::vector<std::string>& columns,
 
 void Report::fact(std::string name, Cell value) { facts_.emplace_back(std::move(name), std::move(value)); }
 
+void Report::fact(std::string name, const pqxx::field& value) { fact(std::move(name), cell_of(value)); }
+
 void Report::table(std::string name, std::vector<std::string> columns, std::vector<std::vector<Cell>> rows) {
     tables_.push_back({std::move(name), std::move(columns), std::move(rows)});
 }
@@ -131,8 +147,8 @@ void Report::table(std::string name, const pqxx::result& rows) {
 }
 
 void Report::print_text(std::ostream& out) const {
-    if (!raw_.empty()) {
-        out << raw_;
+    if (raw_) {
+        out << *raw_;
         return;
     }
     for (const auto& [name, value] : facts_) out << name << ": " << text_of(value) << '\n';
@@ -168,9 +184,9 @@ void Report::print_json(std::ostream& out) const {
         }
         writer.EndArray();
     }
-    if (!raw_.empty()) {
+    if (raw_) {
         writer.Key("body");
-        write_text(writer, raw_);
+        write_text(writer, *raw_);
     }
     writer.EndObject();
     out << buffer.GetString() << '\n';

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -8,8 +9,9 @@
 #include <vector>
 
 namespace pqxx {
+class field;
 class result;
-}
+}  // namespace pqxx
 
 namespace ftlctl {
 
@@ -21,6 +23,8 @@ using Cell = std::variant<std::monostate, bool, std::int64_t, double, std::strin
 class Report {
 public:
     void fact(std::string name, Cell value);
+    /// From a query; a timestamptz is shown in UTC with milliseconds, as in ISO 8601.
+    void fact(std::string name, const pqxx::field& value);
     /// A table with its rows; a name of its own each.
     void table(std::string name, std::vector<std::string> columns, std::vector<std::vector<Cell>> rows);
     /// A table from a query: its columns are named as the query names them.
@@ -39,7 +43,7 @@ private:
     };
     std::vector<std::pair<std::string, Cell>> facts_;
     std::vector<Table> tables_;
-    std::string raw_;
+    std::optional<std::string> raw_;
 };
 
 }  // namespace ftlctl

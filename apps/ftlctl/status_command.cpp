@@ -25,11 +25,11 @@ void report_files(Report& report, pqxx::transaction_base& tx) {
         "SELECT (SELECT count(*) FROM feed_document WHERE retired_at IS NULL), (SELECT count(*) FROM feed_dirty), "
         "(SELECT count(*) FROM feed_dirty WHERE failures > 0), (SELECT count(*) FROM event_quarantine), "
         "(SELECT count(*) FROM alert WHERE cleared_at IS NULL)");
-    report.fact("files", row[0].as<std::int64_t>());
-    report.fact("dirty", row[1].as<std::int64_t>());
-    report.fact("failing_builds", row[2].as<std::int64_t>());
-    report.fact("quarantined", row[3].as<std::int64_t>());
-    report.fact("alerts", row[4].as<std::int64_t>());
+    report.fact("files", row[0]);
+    report.fact("dirty", row[1]);
+    report.fact("failing_builds", row[2]);
+    report.fact("quarantined", row[3]);
+    report.fact("alerts", row[4]);
 }
 
 // Owed: files whose newest version, as the destination wants it now, has no proof there yet (docs/deliver.md). The age is
