@@ -5,6 +5,8 @@
 #include <charconv>
 #include <system_error>
 
+#include <ftlfeed/core/feed_key.hpp>
+
 namespace ftlctl {
 
 namespace {
@@ -14,16 +16,6 @@ bool is_number(const std::string& text) {
 }
 
 bool may_be_left_out(const std::string& operand) { return operand.starts_with('['); }
-
-// What every command takes besides its own options.
-const std::vector<Option>& common_options() {
-    static const std::vector<Option> kOptions{
-        {"json", "", "print one JSON object instead of text"},
-        {"by", "NAME", "who does this, for the audit log (default: $USER)"},
-        {"help", "", "say what this command does"},
-    };
-    return kOptions;
-}
 
 const Option* find_option(const Command& command, const std::string& name) {
     const auto has_name = [&](const Option& option) { return option.name == name; };
@@ -101,15 +93,29 @@ std::int64_t parse_number(const std::string& what, const std::string& text) {
     return number;
 }
 
-std::vector<std::string> split_list(const std::string& text) {
-    std::vector<std::string> parts;
-    std::size_t from = 0;
-    while (from <= text.size()) {
+const std::string& parse_name(const std::string& what, const std::string& text) {
+    if (ftlfeed::core::FeedKey::is_valid_part(text)) return text;
+    throw UsageError(what + " is '" + text + "'; it may hold a-z, 0-9, '-' and '_', 1 to 100 of them");
+}
+
+std::vector<std::string> parse_names(const std::string& what, const std::string& text) {
+    std::vector<std::string> names;
+    for (std::size_t from = 0; from < text.size();) {
         const auto comma = std::min(text.find(',', from), text.size());
-        if (comma > from) parts.push_back(text.substr(from, comma - from));
+        if (comma > from) names.push_back(parse_name("a name in " + what, text.substr(from, comma - from)));
         from = comma + 1;
     }
-    return parts;
+    if (names.empty()) throw UsageError(what + " names nothing; it has to be names separated by commas");
+    return names;
+}
+
+const std::vector<Option>& common_options() {
+    static const std::vector<Option> kOptions{
+        {"json", "", "print one JSON object instead of text"},
+        {"by", "NAME", "who does this, for the audit log (default: $USER)"},
+        {"help", "", "say what this command does"},
+    };
+    return kOptions;
 }
 
 std::string joined_words(const Command& command) {

@@ -33,8 +33,13 @@ Arguments parse_arguments(const Command& command, const std::vector<std::string>
 /// A whole number, or UsageError that names `what`.
 std::int64_t parse_number(const std::string& what, const std::string& text);
 
-/// `a,b,c`; empty parts are dropped.
-std::vector<std::string> split_list(const std::string& text);
+/// A name that may stand in a file's key and path, or UsageError that names `what`.
+const std::string& parse_name(const std::string& what, const std::string& text);
+/// `a,b,c`: such names, at least one. Empty parts are dropped.
+std::vector<std::string> parse_names(const std::string& what, const std::string& text);
+
+/// What every command takes besides its own options.
+const std::vector<Option>& common_options();
 
 /// `ftlctl event add CODE --season ID …`
 std::string usage_line(const Command& command);

@@ -25,6 +25,12 @@ std::optional<std::int64_t> Call::number(const std::string& name) const {
     return parse_number("--" + name, *text);
 }
 
+std::string Call::reason() const {
+    auto reason = option("reason").value();
+    if (reason.empty()) throw UsageError("--reason is empty; the next person needs to know why");
+    return reason;
+}
+
 ftlfeed::store::Session& Call::session() {
     if (settings_.common.postgres.uri.empty()) {
         throw UsageError("which Postgres? Set FTL_POSTGRES_URI, --postgres.uri URI, or postgres.uri in --config FILE");

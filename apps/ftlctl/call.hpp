@@ -10,6 +10,7 @@
 #include <common/common_settings.hpp>
 #include <ftl-deliver/feed_settings.hpp>
 #include <ftl-ingest/ingest_settings.hpp>
+#include <ftl-serve/serve_settings.hpp>
 #include <ftlfeed/core/secret.hpp>
 #include <ftlfeed/store/session.hpp>
 
@@ -30,6 +31,7 @@ struct ProgramSettings {
     ftlfeed::app::CommonSettings common;
     ftlfeed::app::IngestSettings ingest;
     ftlfeed::app::FeedSettings feeds;
+    ftlfeed::app::ServeSettings serve;
 
     [[nodiscard]] bool is_deliver_enabled() const { return feeds.deliver.is_enabled; }
     [[nodiscard]] const std::string& master_key_file() const { return feeds.deliver.master_key_file; }
@@ -50,6 +52,9 @@ public:
     [[nodiscard]] bool flag(const std::string& name) const { return arguments_.has(name); }
     /// Throws UsageError when it is no whole number.
     [[nodiscard]] std::optional<std::int64_t> number(const std::string& name) const;
+
+    /// --reason. Throws UsageError when it is empty.
+    [[nodiscard]] std::string reason() const;
 
     /// Connects at the first use. Throws core::Failure at once when Postgres is not there: a person waits.
     ftlfeed::store::Session& session();

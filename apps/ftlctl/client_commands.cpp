@@ -1,12 +1,12 @@
 #include <ftlctl/command.hpp>
 
-#include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/store/value.hpp>
 #include <pqxx/result>
 #include <pqxx/transaction_base>
 
 #include <ftlctl/audit.hpp>
 #include <ftlctl/call.hpp>
+#include <ftlctl/lookup.hpp>
 
 namespace ftlctl {
 
@@ -17,15 +17,8 @@ using ftlfeed::store::checked;
 // A trigger stamps the client's destinations, by which ftl-deliver finds the change; this makes it look at once.
 void tell_deliver(pqxx::transaction_base& tx) { tx.exec("SELECT pg_notify('ftl_document', '')"); }
 
-NotDone no_client(const std::string& code) {
-    return NotDone("there is no client '" + code + "'; `ftlctl client list` shows them");
-}
-
 int add(Call& call) {
-    const auto& code = call.operand(0);
-    if (!ftlfeed::core::FeedKey::is_valid_part(code)) {
-        throw UsageError("CODE is '" + code + "'; it may hold a-z, 0-9, '-' and '_', 1 to 100 of them");
-    }
+    const auto& code = parse_name("CODE", call.operand(0));
     audited(call, {"client add", code, ""}, [&](pqxx::transaction_base& tx) {
         const auto rows = tx.exec_params(
             "INSERT INTO delivery_client (code, name) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING id", code,
@@ -40,7 +33,7 @@ int list(Call& call) {
     call.session().read([&](pqxx::transaction_base& tx) {
         call.report().table(
             "clients", tx.exec("SELECT c.code AS client, c.name, c.is_on AS on, c.off_reason, c.off_by, "
-                               "to_char(c.off_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS off_at, "
+                               "c.off_at, "
                                "(SELECT count(*) FROM delivery_assignment a WHERE a.client_id = c.id) AS destinations "
                                "FROM delivery_client c ORDER BY c.code"));
     });
@@ -50,11 +43,9 @@ int list(Call& call) {
 int on(Call& call) {
     const auto& code = call.operand(0);
     audited(call, {"client on", code, ""}, [&](pqxx::transaction_base& tx) {
-        const auto rows = tx.exec_params(
-            "UPDATE delivery_client SET is_on = true, off_reason = NULL, off_by = NULL, off_at = NULL "
-            "WHERE code = $1 RETURNING id",
-            checked(code));
-        if (rows.empty()) throw no_client(code);
+        tx.exec_params(
+            "UPDATE delivery_client SET is_on = true, off_reason = NULL, off_by = NULL, off_at = NULL WHERE id = $1",
+            client_id(tx, code));
         tell_deliver(tx);
     });
     call.report().fact("client", code);
@@ -64,14 +55,12 @@ int on(Call& call) {
 
 int off(Call& call) {
     const auto& code = call.operand(0);
-    const auto reason = call.option("reason").value();
-    if (reason.empty()) throw UsageError("--reason is empty; the next person needs to know why");
+    const auto reason = call.reason();
     audited(call, {"client off", code, reason}, [&](pqxx::transaction_base& tx) {
-        const auto rows = tx.exec_params(
+        tx.exec_params(
             "UPDATE delivery_client SET is_on = false, off_reason = $2, off_by = $3, off_at = clock_timestamp() "
-            "WHERE code = $1 RETURNING id",
-            checked(code), checked(reason), checked(call.who()));
-        if (rows.empty()) throw no_client(code);
+            "WHERE id = $1",
+            client_id(tx, code), checked(reason), checked(call.who()));
         tell_deliver(tx);
     });
     call.report().fact("client", code);

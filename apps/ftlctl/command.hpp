@@ -30,6 +30,7 @@ std::vector<Command> alert_commands();
 std::vector<Command> client_commands();
 std::vector<Command> destination_commands();
 std::vector<Command> doctor_commands();
+std::vector<Command> entitlement_commands();
 std::vector<Command> event_commands();
 std::vector<Command> feed_commands();
 std::vector<Command> key_commands();

@@ -13,6 +13,7 @@
 #include <ftlctl/destination_settings.hpp>
 #include <ftlctl/destination_table.hpp>
 #include <ftlctl/destination_try.hpp>
+#include <ftlctl/lookup.hpp>
 
 namespace ftlctl {
 
@@ -31,14 +32,6 @@ void apply(pqxx::transaction_base& tx, std::int64_t id, const std::vector<Settin
             tx.exec_params(statement, id, change.text);
         }
     }
-}
-
-std::int64_t client_id(pqxx::transaction_base& tx, const std::string& code) {
-    const auto rows = tx.exec_params("SELECT id FROM delivery_client WHERE code = $1", checked(code));
-    if (rows.empty()) {
-        throw NotDone("there is no client '" + code + "'; make it with `ftlctl client add " + code + "`");
-    }
-    return rows[0][0].as<std::int64_t>();
 }
 
 /// What a transport cannot do without.
@@ -60,10 +53,7 @@ void check_transport(Call& call, const std::string& transport) {
 }
 
 int add(Call& call) {
-    const auto& name = call.operand(1);
-    if (!ftlfeed::core::FeedKey::is_valid_part(name)) {
-        throw UsageError("NAME is '" + name + "'; it may hold a-z, 0-9, '-' and '_', 1 to 100 of them");
-    }
+    const auto& name = parse_name("NAME", call.operand(1));
     const auto transport = call.option("transport").value();
     check_transport(call, transport);
     const auto changes = destination_changes(call);
@@ -136,8 +126,8 @@ int list(Call& call) {
             "destinations",
             tx.exec("SELECT c.code || '/' || a.name AS destination, a.transport, a.is_on AND c.is_on AS on, "
                     "CASE WHEN NOT a.is_on THEN a.off_reason ELSE c.off_reason END AS off_reason, "
-                    "coalesce(a.url_scheme || '://', '') || coalesce(a.host || coalesce(':' || a.port, ''), '') || "
-                    "coalesce(a.folder, '') || coalesce(split_part(a.url_path, '?', 1), '') AS place, "
+                    "concat_ws(' ', coalesce(a.url_scheme || '://', '') || a.host || coalesce(':' || a.port, '') || "
+                    "coalesce(split_part(a.url_path, '?', 1), ''), a.folder) AS place, "
                     "a.name_template, coalesce(array_to_string(a.events, ','), 'all') AS events, "
                     "coalesce(array_to_string(a.feed_types, ','), 'all') AS feed_types, a.on_retire, a.render, "
                     "a.failures, a.last_error "
@@ -161,8 +151,7 @@ int on(Call& call) {
 }
 
 int off(Call& call) {
-    const auto reason = call.option("reason").value();
-    if (reason.empty()) throw UsageError("--reason is empty; the next person needs to know why");
+    const auto reason = call.reason();
     audited(call, {"destination off", destination_subject(call), reason}, [&](pqxx::transaction_base& tx) {
         const auto id = lock_destination(tx, call);
         tx.exec_params(

@@ -5,7 +5,6 @@
 
 #include <ftlfeed/cache/keys.hpp>
 #include <ftlfeed/core/failure.hpp>
-#include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/deliver/name_template.hpp>
 #include <ftlfeed/deliver/webhook_url.hpp>
 #include <ftlfeed/store/value.hpp>
@@ -16,7 +15,7 @@ namespace ftlctl {
 
 namespace {
 
-enum class Kind { kText, kFolder, kKeyPrefix, kTemplate, kParts, kOnRetire, kNumber };
+enum class Kind { kText, kFolder, kKeyPrefix, kTemplate, kNames, kOnRetire, kNumber };
 
 /// One option for four columns.
 constexpr auto kUrlOption = "url";
@@ -43,8 +42,8 @@ constexpr std::array kSettings{
     Setting{"name-template", "name_template", Kind::kTemplate, "T",
             "a file's path from {event}, {feed_type}, {filter} and {/filter} (default: "
             "{event}/{feed_type}{/filter}.json)"},
-    Setting{"events", "events", Kind::kParts, "A,B", "only files of these events; 'all' for every one"},
-    Setting{"feed-types", "feed_types", Kind::kParts, "A,B", "only these feeds; 'all' for every one"},
+    Setting{"events", "events", Kind::kNames, "A,B", "only files of these events; 'all' for every one"},
+    Setting{"feed-types", "feed_types", Kind::kNames, "A,B", "only these feeds; 'all' for every one"},
     Setting{"on-retire", "on_retire", Kind::kOnRetire, "keep|delete", "what becomes of a file that has ended"},
     Setting{"connect-ms", "connect_ms", Kind::kNumber, "MS", "limit for connecting, DNS included", 1, kDayMs},
     Setting{"bytes-ms", "bytes_ms", Kind::kNumber, "MS", "limit for sending the bytes", 1, kDayMs},
@@ -87,22 +86,18 @@ void check_key_prefix(const Setting& setting, const std::string& text) {
     }
 }
 
-SettingChange parts_change(const Setting& setting, const std::string& text) {
+SettingChange names_change(const Setting& setting, const std::string& text) {
     if (text == "all") return {setting.column, "text[]", "", true};
-    const auto parts = split_list(text);
-    if (parts.empty()) throw wrong(setting, text, "it has to be 'all' or names separated by commas");
-    for (const auto& part : parts) {
-        if (!ftlfeed::core::FeedKey::is_valid_part(part)) throw wrong(setting, text, "'" + part + "' is no name");
-    }
-    return {setting.column, "text[]", ftlfeed::store::text_array(parts)};
+    const auto names = parse_names("--" + std::string(setting.option), text);
+    return {setting.column, "text[]", ftlfeed::store::text_array(names)};
 }
 
 SettingChange change_of(const Setting& setting, const std::string& text) {
     switch (setting.kind) {
         case Kind::kNumber:
             return {setting.column, "integer", checked_number(setting, text)};
-        case Kind::kParts:
-            return parts_change(setting, text);
+        case Kind::kNames:
+            return names_change(setting, text);
         case Kind::kFolder:
             if (!text.starts_with('/')) throw wrong(setting, text, "it has to be an absolute path");
             break;

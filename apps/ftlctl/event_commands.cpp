@@ -1,9 +1,11 @@
 #include <ftlctl/command.hpp>
 
+#include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 
 #include <ftlfeed/build/marker.hpp>
-#include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/outbox/touch.hpp>
 #include <ftlfeed/store/value.hpp>
 #include <pqxx/result>
@@ -11,6 +13,7 @@
 
 #include <ftlctl/audit.hpp>
 #include <ftlctl/call.hpp>
+#include <ftlctl/lookup.hpp>
 
 namespace ftlctl {
 
@@ -44,11 +47,10 @@ std::int64_t type_of(const std::string& text) {
 }
 
 int add(Call& call) {
-    const auto& code = call.operand(0);
-    if (!ftlfeed::core::FeedKey::is_valid_part(code)) {
-        throw UsageError("CODE is '" + code + "'; it may hold a-z, 0-9, '-' and '_', 1 to 100 of them");
-    }
+    const auto& code = parse_name("CODE", call.operand(0));
     const auto season = call.number("season").value();
+    if (season < 1)
+        throw UsageError("--season is " + std::to_string(season) + "; it has to be the provider's season id");
     const auto name = call.option_or("name", code);
     const auto provider = call.option_or("provider", "sportmonks");
     // Before the event is touched: a cursor that is made later would start behind that touch.
@@ -81,35 +83,31 @@ int list(Call& call) {
     return 0;
 }
 
+/// Those of the table's CHECK.
+const std::string& role_of(const std::string& text) {
+    static constexpr std::array<std::string_view, 5> kRoles{"scorer", "own_goal", "assist", "team", "opponent"};
+    if (std::ranges::find(kRoles, text) != kRoles.end()) return text;
+    throw UsageError("ROLE is '" + text + "'; it has to be scorer, own_goal, assist, team or opponent");
+}
+
 int set_rule(Call& call) {
     const auto& code = call.operand(0);
     const auto type = type_of(call.operand(1));
-    const auto& role = call.operand(2);
+    const auto& role = role_of(call.operand(2));
     const auto micro = parse_number("MICRO", call.operand(3));
     if (micro > kMicroMax || micro < -kMicroMax) throw UsageError("MICRO is beyond a million units either way");
     audited(call, {"event rule set", code + "/" + std::to_string(type) + "/" + role, ""},
             [&](pqxx::transaction_base& tx) {
-                const auto rows = tx.exec_params(
-                    "INSERT INTO bump_rule (event_id, type_id, role, micro) SELECT id, $2, $3, $4 FROM event "
-                    "WHERE code = $1 ON CONFLICT (event_id, type_id, role) DO UPDATE SET micro = excluded.micro "
-                    "RETURNING micro",
-                    checked(code), type, checked(role), micro);
-                if (rows.empty()) throw NotDone("there is no event '" + code + "'; `ftlctl event list` shows them");
+                tx.exec_params(
+                    "INSERT INTO bump_rule (event_id, type_id, role, micro) VALUES ($1, $2, $3, $4) "
+                    "ON CONFLICT (event_id, type_id, role) DO UPDATE SET micro = excluded.micro",
+                    event_id(tx, code), type, role, micro);
             });
     call.report().fact("event", code);
     call.report().fact("type", type);
     call.report().fact("role", role);
     call.report().fact("micro", micro);
     return 0;
-}
-
-int set_rule_checked(Call& call) {
-    static const std::map<std::string, int> kRoles{
-        {"scorer", 0}, {"own_goal", 0}, {"assist", 0}, {"team", 0}, {"opponent", 0}};
-    if (!kRoles.contains(call.operand(2))) {
-        throw UsageError("ROLE is '" + call.operand(2) + "'; it has to be scorer, own_goal, assist, team or opponent");
-    }
-    return set_rule(call);
 }
 
 int list_rules(Call& call) {
@@ -147,7 +145,7 @@ std::vector<Command> event_commands() {
          "  ftlctl event rule set wc2026 goal scorer 50000\n"
          "  ftlctl event rule set wc2026 goal opponent -5000",
          {},
-         set_rule_checked},
+         set_rule},
         {{"event", "rule", "list"},
          {"[CODE]"},
          "the rules of one event, or of all",

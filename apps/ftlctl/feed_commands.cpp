@@ -13,6 +13,7 @@
 #include <ftlctl/audit.hpp>
 #include <ftlctl/call.hpp>
 #include <ftlctl/feed_why.hpp>
+#include <ftlctl/lookup.hpp>
 
 namespace ftlctl {
 
@@ -32,15 +33,14 @@ NotDone no_file(const std::string& key) {
 
 int list(Call& call) {
     call.session().read([&](pqxx::transaction_base& tx) {
-        call.report().table(
-            "files", tx.exec_params(
-                         "SELECT d.doc_key AS file, d.epoch, d.seq, d.body_bytes AS bytes, "
-                         "to_char(d.changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') AS changed_at, "
-                         "d.retired_at IS NOT NULL AS retired, q.doc_key IS NOT NULL AS dirty, "
-                         "coalesce(q.failures, 0) AS failures, q.last_error "
-                         "FROM feed_document d LEFT JOIN feed_dirty q USING (doc_key) "
-                         "WHERE $1 = '' OR d.event = $1 ORDER BY d.doc_key",
-                         checked(call.option_or("event", ""))));
+        call.report().table("files",
+                            tx.exec_params("SELECT d.doc_key AS file, d.epoch, d.seq, d.body_bytes AS bytes, "
+                                           "d.changed_at, "
+                                           "d.retired_at IS NOT NULL AS retired, q.doc_key IS NOT NULL AS dirty, "
+                                           "coalesce(q.failures, 0) AS failures, q.last_error "
+                                           "FROM feed_document d LEFT JOIN feed_dirty q USING (doc_key) "
+                                           "WHERE $1 = '' OR d.event = $1 ORDER BY d.doc_key",
+                                           checked(call.option_or("event", ""))));
     });
     return 0;
 }
@@ -59,9 +59,7 @@ WantedVersion parse_version(const std::string& text) {
 
 /// The newest, or the one that was asked for. A move of the epoch stamps the newest anew and leaves history as it was.
 pqxx::row find_version(pqxx::transaction_base& tx, Call& call, const std::string& key) {
-    const std::string columns =
-        "epoch, seq, body_bytes, body_gz, encode(body_hash, 'hex') AS sha256, "
-        "to_char(changed_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS changed_at, ";
+    const std::string columns = "epoch, seq, body_bytes, body_gz, encode(body_hash, 'hex') AS sha256, changed_at, ";
     const auto version = call.option("version");
     if (!version) {
         const auto rows =
@@ -107,16 +105,18 @@ int show(Call& call) {
     std::string body;
     call.session().read_snapshot([&](pqxx::transaction_base& tx) {
         const auto row = find_version(tx, call, key);
-        body = ftlfeed::core::gunzip(ftlfeed::store::from_bytea(row["body_gz"].c_str()), kBodyBytesMax);
-        if (call.flag("body")) return;
+        if (call.flag("body")) {
+            body = ftlfeed::core::gunzip(ftlfeed::store::from_bytea(row["body_gz"].c_str()), kBodyBytesMax);
+            return;
+        }
         const bool is_newest = !call.option("version").has_value();
         call.report().fact("file", key);
         call.report().fact("version", row["epoch"].as<std::string>() + ":" + row["seq"].as<std::string>());
-        if (is_newest) call.report().fact("content_type", row["content_type"].as<std::string>());
-        call.report().fact("bytes", row["body_bytes"].as<std::int64_t>());
-        call.report().fact("sha256", row["sha256"].as<std::string>());
-        call.report().fact("changed_at", row["changed_at"].as<std::string>());
-        call.report().fact("retired", row["retired"].as<bool>());
+        if (is_newest) call.report().fact("content_type", row["content_type"]);
+        call.report().fact("bytes", row["body_bytes"]);
+        call.report().fact("sha256", row["sha256"]);
+        call.report().fact("changed_at", row["changed_at"]);
+        call.report().fact("retired", row["retired"]);
         if (is_newest) {
             call.report().table("reads",
                                 tx.exec_params("SELECT record_kind AS kind, record_id AS id FROM feed_dependency "
@@ -129,12 +129,6 @@ int show(Call& call) {
     return 0;
 }
 
-void check_event(pqxx::transaction_base& tx, const std::string& event) {
-    if (tx.exec_params("SELECT FROM event WHERE code = $1", checked(event)).empty()) {
-        throw NotDone("there is no event '" + event + "'");
-    }
-}
-
 int rebuild(Call& call) {
     std::vector<FeedKey> keys;
     if (const auto key = call.operand_if(0)) keys.push_back(FeedKey::parse(*key));
@@ -144,7 +138,7 @@ int rebuild(Call& call) {
     const auto subject = !keys.empty() ? keys[0].doc_key() : !event.empty() ? event : "all";
     std::int64_t marked = 0;
     audited(call, {"feed rebuild", subject, ""}, [&](pqxx::transaction_base& tx) {
-        if (!event.empty()) check_event(tx, event);
+        if (!event.empty()) static_cast<void>(event_id(tx, event));
         // A file whose content stays the same sends nothing; of an event, files that were never born are found too.
         const auto files = keys.empty() ? build::mark_event(tx, event, kReason) : build::mark_files(tx, keys, kReason);
         if (!keys.empty() && files == 0) throw no_file(subject);

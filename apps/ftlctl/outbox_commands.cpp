@@ -1,7 +1,6 @@
 #include <ftlctl/command.hpp>
 
 #include <ftlfeed/build/marker.hpp>
-#include <ftlfeed/core/feed_key.hpp>
 #include <ftlfeed/outbox/reader.hpp>
 
 #include <ftlctl/audit.hpp>
@@ -41,16 +40,8 @@ int rebase(Call& call) {
     return 0;
 }
 
-std::string consumer_of(Call& call) {
-    const auto& name = call.operand(0);
-    if (!ftlfeed::core::FeedKey::is_valid_part(name)) {
-        throw UsageError("CONSUMER is '" + name + "'; it may hold a-z, 0-9, '-' and '_', 1 to 100 of them");
-    }
-    return name;
-}
-
 int register_one(Call& call) {
-    const auto name = consumer_of(call);
+    const auto& name = parse_name("CONSUMER", call.operand(0));
     audited_outside(call, {"outbox register", name, ""}, [&] {
         const bool is_made = name == ftlfeed::build::kConsumer ? ftlfeed::build::register_marker(call.session())
                                                                : outbox::register_consumer(call.session(), name);
@@ -63,7 +54,7 @@ int register_one(Call& call) {
 }
 
 int unregister_one(Call& call) {
-    const auto name = consumer_of(call);
+    const auto& name = parse_name("CONSUMER", call.operand(0));
     audited_outside(call, {"outbox unregister", name, ""}, [&] {
         if (!outbox::unregister_consumer(call.session(), name)) {
             throw NotDone("there is no consumer '" + name + "'; `ftlctl outbox status` shows them");

@@ -47,11 +47,12 @@ void print_overview(std::ostream& out) {
 
 void print_help(std::ostream& out, const Command& command) {
     out << command.summary << "\n\nusage: " << usage_line(command) << "\n\n" << command.teaching << '\n';
-    if (command.options.empty()) return;
     out << "\nOptions:\n";
-    for (const auto& option : command.options) {
-        out << "  --" << option.name << (option.value.empty() ? "" : " " + option.value) << "\n      " << option.doc
-            << '\n';
+    for (const auto* options : {&command.options, &common_options()}) {
+        for (const auto& option : *options) {
+            out << "  --" << option.name << (option.value.empty() ? "" : " " + option.value) << "\n      " << option.doc
+                << '\n';
+        }
     }
 }
 
@@ -101,12 +102,13 @@ int dispatch(const std::vector<std::string>& args, const std::map<std::string, s
     settings.common.bind(known);
     settings.ingest.bind(known);
     settings.feeds.bind(known);
+    settings.serve.bind(known);
     const auto words = known.load(args, environment);
     ftlfeed::app::refuse_open_password(args, environment);
     if (const auto& file = settings.common.postgres_password_file; !file.empty()) {
         settings.common.postgres.password = ftlfeed::core::read_secret(file);
     }
-    if (words.empty() || words.front() == "--help" || words.front() == "help") {
+    if (words.empty() || words.front() == "--help" || words.front() == "-h" || words.front() == "help") {
         print_overview(out);
         return words.empty() ? 2 : 0;
     }
@@ -129,8 +131,9 @@ int dispatch(const std::vector<std::string>& args, const std::map<std::string, s
 
 std::vector<Command> all_commands() {
     std::vector<Command> commands;
-    for (const auto group : {status_commands, doctor_commands, migrate_commands, event_commands, client_commands,
-                             key_commands, destination_commands, feed_commands, outbox_commands, alert_commands}) {
+    for (const auto group :
+         {status_commands, doctor_commands, migrate_commands, event_commands, client_commands, entitlement_commands,
+          key_commands, destination_commands, feed_commands, outbox_commands, alert_commands}) {
         for (auto& command : group()) commands.push_back(std::move(command));
     }
     return commands;
