@@ -58,7 +58,7 @@ int test_destination(Call& call) {
         receipt = try_it(call, deliver::read_destination_settings(call.session(), {id}));
     });
     call.report().fact("destination", destination_subject(call));
-    call.report().fact("takes files", true);
+    call.report().fact("takes_files", true);
     call.report().fact("receipt", receipt);
     return 0;
 }

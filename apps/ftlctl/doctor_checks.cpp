@@ -105,9 +105,12 @@ std::vector<Finding> check_leases(pqxx::transaction_base& tx) {
         "SELECT name, holder, extract(epoch FROM clock_timestamp() - renewed_at)::float8 FROM lease ORDER BY name");
     for (const auto& row : rows) {
         const auto age = row[2].as<double>();
-        const auto what = row[1].as<std::string>() + ", renewed " + std::to_string(std::lround(age)) + " s ago";
+        const auto holder = row[1].as<std::string>();
+        const auto when = std::to_string(std::lround(age)) + " s ago";
+        // One that was given back has no holder.
+        const auto what = holder.empty() ? "nobody's, given back " + when : holder + ", renewed " + when;
         const auto check = "lease " + row[0].as<std::string>();
-        if (age <= kLeaseSecondsMax) {
+        if (!holder.empty() && age <= kLeaseSecondsMax) {
             findings.push_back(ok(check, what));
         } else {
             findings.push_back(problem(check, what, "its program does not run, or cannot reach Postgres: start it"));

@@ -49,8 +49,16 @@ int down(Call& call) {
     const auto steps = call.number("steps").value_or(1);
     if (steps < 1 || steps > 1'000) throw UsageError("--steps has to be 1 to 1000");
     call.allow_long_work();
-    const auto undone = Migrator(call.session()).down(static_cast<int>(steps));
-    call.report().fact("current", Migrator(call.session()).status().current);
+    Migrator migrator(call.session());
+    std::vector<std::int64_t> undone;
+    const auto undo = [&] { undone = migrator.down(static_cast<int>(steps)); };
+    // With the first migration the audit log itself goes.
+    if (steps < migrator.status().current) {
+        audited_outside(call, {"migrate down", std::to_string(steps) + " steps", ""}, undo);
+    } else {
+        undo();
+    }
+    call.report().fact("current", migrator.status().current);
     report_versions(call, "undone", undone);
     return 0;
 }

@@ -55,6 +55,13 @@ TEST_CASE("ftlctl.arguments: a number is whole or refused") {
     }
 }
 
+TEST_CASE("ftlctl.arguments: a list of names holds at least one and each may stand in a path") {
+    CHECK(ftlctl::parse_names("--events", "wc,,euro-2028,") == std::vector<std::string>{"wc", "euro-2028"});
+    for (const auto* text : {"", ",", "wc,Euro", "a b", "../x"}) {
+        CHECK_THROWS_WITH_AS(ftlctl::parse_names("--events", text), doctest::Contains("--events"), UsageError);
+    }
+}
+
 TEST_CASE("ftlctl.program: every command has a summary and teaches with an example") {
     std::set<std::string> seen;
     for (const auto& command : ftlctl::all_commands()) {
@@ -68,6 +75,7 @@ TEST_CASE("ftlctl.program: every command has a summary and teaches with an examp
         const auto help = run_ftlctl("", args);
         CHECK(help.exit_code == 0);
         CHECK(help.says("usage: ftlctl " + words));
+        CHECK(help.says("--json"));
     }
     CHECK(seen.size() >= 25);
 }
@@ -98,6 +106,10 @@ TEST_CASE("ftlctl.program: the configuration of a service may be given as it is"
     const auto answer = run_ftlctl("", {"status", "--config", file});
     CHECK(answer.exit_code == 1);
     CHECK(answer.complains("connect"));
+    ftl::test::write_file(file,
+                          "[postgres]\nuri = \"postgresql://nobody@127.0.0.1:1/none\"\n[cache]\nuri = "
+                          "\"redis://127.0.0.1:1/0\"\n[serve]\naddress = \"0.0.0.0:8080\"\nthreads = 2\n");
+    CHECK(run_ftlctl("", {"status", "--config", file}).complains("connect"));
 }
 
 TEST_CASE("ftlctl.program: without a database it says how to name one") {

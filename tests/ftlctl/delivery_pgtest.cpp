@@ -56,7 +56,11 @@ TEST_CASE("ftlctl.destination: a directory is added with its settings and starts
     CHECK(answer.exit_code == 0);
     CHECK(assignment(db, "folder || events::text || slow_retry_ms || on_retire || name_template || is_on") ==
           "/srv/acme{wc,euro}60000delete{feed_type}.jsontrue");
-    CHECK(run_ftlctl(db.uri(), {"destination", "list", "--json"}).says("\"destination\":\"acme/main\""));
+    CHECK(run_ftlctl(db.uri(), {"destination", "list", "--json"}).says("\"place\":\"/srv/acme\""));
+    REQUIRE(run_ftlctl(db.uri(), {"destination", "add", "acme", "theirs", "--transport", "redis", "--host",
+                                  "cache.acme.example", "--port", "6380", "--key-prefix", "ftl:"})
+                .exit_code == 0);
+    CHECK(run_ftlctl(db.uri(), {"destination", "list", "--json"}).says("\"place\":\"cache.acme.example:6380 ftl:\""));
 }
 
 TEST_CASE("ftlctl.destination: what could leave its folder is refused") {

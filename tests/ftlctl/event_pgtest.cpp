@@ -24,8 +24,13 @@ TEST_CASE("ftlctl.migrate: down does nothing without --yes") {
     const Database db;
     CHECK(run_ftlctl(db.uri(), {"migrate", "down"}).exit_code == 2);
     CHECK(run_ftlctl(db.uri(), {"migrate", "status", "--json"}).says("\"pending\":[]"));
+    CHECK(db.value("SELECT count(*) FROM audit_log WHERE action = 'migrate down'") == "0");
     CHECK(run_ftlctl(db.uri(), {"migrate", "down", "--yes"}).exit_code == 0);
+    CHECK(db.value("SELECT subject || ' ' || who FROM audit_log WHERE action = 'migrate down' AND ok") ==
+          "1 steps tester");
     CHECK_FALSE(run_ftlctl(db.uri(), {"migrate", "status", "--json"}).says("\"pending\":[]"));
+    // The audit log goes with the first one.
+    CHECK(run_ftlctl(db.uri(), {"migrate", "down", "--steps", "1000", "--yes", "--json"}).says("\"current\":0"));
 }
 
 TEST_CASE("ftlctl.event: add makes the event and the build cursor and a touch that the cursor has not read") {
@@ -52,11 +57,12 @@ TEST_CASE("ftlctl.event: a code or a season that is taken fails with 1 and the a
           std::string::npos);
 }
 
-TEST_CASE("ftlctl.event: a code that could not stand in a path is refused") {
+TEST_CASE("ftlctl.event: a code that could not stand in a path and a season that nobody has are refused") {
     const Database db;
     for (const auto* code : {"WC", "a/b", "..", "wc 2026"}) {
         CHECK(run_ftlctl(db.uri(), {"event", "add", code, "--season", "7"}).exit_code == 2);
     }
+    CHECK(run_ftlctl(db.uri(), {"event", "add", "wc", "--season", "0"}).exit_code == 2);
     CHECK(db.value("SELECT count(*) FROM event") == "0");
 }
 

@@ -33,6 +33,8 @@ TEST_CASE("ftlctl.feed: show prints a file's version and its very bytes") {
     CHECK(run_ftlctl(db.uri(), {"feed", "show", "wc/standings", "--body"}).output == "{\"groups\":[]}");
     CHECK(run_ftlctl(db.uri(), {"feed", "show", "wc/scorers"}).exit_code == 1);
     CHECK(run_ftlctl(db.uri(), {"feed", "show", "no slash"}).exit_code == 2);
+    add_file(db, "wc/empty", "empty", "");
+    CHECK(run_ftlctl(db.uri(), {"feed", "show", "wc/empty", "--body", "--json"}).output == "{\"body\":\"\"}\n");
 }
 
 TEST_CASE("ftlctl.feed: list shows one event or all and what waits for a build") {
@@ -57,7 +59,9 @@ TEST_CASE("ftlctl.feed: rebuild marks what was asked for and a second mark moves
     CHECK(run_ftlctl(db.uri(), {"feed", "rebuild"}).exit_code == 2);
     CHECK(run_ftlctl(db.uri(), {"feed", "rebuild", "wc/scorers", "--all"}).exit_code == 2);
     CHECK(run_ftlctl(db.uri(), {"feed", "rebuild", "wc/nothing"}).exit_code == 1);
-    CHECK(run_ftlctl(db.uri(), {"feed", "rebuild", "--event", "euro"}).exit_code == 1);
+    const auto unknown = run_ftlctl(db.uri(), {"feed", "rebuild", "--event", "euro"});
+    CHECK(unknown.exit_code == 1);
+    CHECK(unknown.complains("ftlctl event list"));
 }
 
 TEST_CASE("ftlctl.feed: show gives an earlier version as history names it and says what is no longer kept") {
@@ -161,11 +165,15 @@ TEST_CASE("ftlctl.alert: list shows open ones with the gravest first and --all t
     db.exec(
         "INSERT INTO alert (kind, subject, severity, message, cleared_at) VALUES "
         "('a.info', 's', 'info', 'small', NULL), ('a.critical', 's', 'critical', 'big', NULL), "
-        "('a.over', 's', 'critical', 'past', now())");
+        "('a.over', 's', 'critical', 'past', '2026-06-11 21:00:00.5+02'), "
+        "('a.over2', 's', 'critical', 'past', '2026-06-11 19:00:01+00')");
     const auto open = run_ftlctl(db.uri(), {"alert", "list"});
     CHECK(open.output.find("a.critical") < open.output.find("a.info"));
     CHECK_FALSE(open.says("a.over"));
-    CHECK(run_ftlctl(db.uri(), {"alert", "list", "--all"}).says("a.over"));
+    const auto all = run_ftlctl(db.uri(), {"alert", "list", "--all", "--json"});
+    CHECK(all.says("\"cleared_at\":\"2026-06-11T19:00:00.500Z\""));
+    CHECK(all.says("\"cleared_at\":\"2026-06-11T19:00:01.000Z\""));
+    CHECK(all.says("\"cleared_at\":null"));
 }
 
 TEST_CASE("ftlctl.status: one answer tells fixtures by state and cursors and destinations") {
@@ -209,6 +217,10 @@ TEST_CASE("ftlctl.doctor: a sound installation passes and each trouble is found 
     SUBCASE("a lease that nobody renews") {
         db.exec("UPDATE lease SET renewed_at = now() - interval '1 minute'");
         finds("lease ingest:sportmonks", "start it");
+    }
+    SUBCASE("a lease that was given back") {
+        db.exec("UPDATE lease SET holder = ''");
+        finds("lease ingest:sportmonks", "given back");
     }
     SUBCASE("no build cursor") {
         db.exec("DELETE FROM outbox_cursor");

@@ -149,7 +149,9 @@ TEST_CASE("ftlctl.destination: a test of a folder writes and removes a temporary
                        (installation.folder / "out").string()})
                 .exit_code == 0);
     const std::vector<std::string> test{"destination", "test", "acme", "main"};
-    CHECK(installation.call(test).exit_code == 0);
+    auto as_json = test;
+    as_json.emplace_back("--json");
+    CHECK(installation.call(as_json).says("\"takes_files\":true"));
     CHECK(std::filesystem::is_empty(installation.folder / "out"));
     std::filesystem::remove(installation.folder / "out");
     CHECK(installation.call(test).complains("ENOENT"));
