@@ -70,10 +70,6 @@ struct Touches {
     std::int64_t last_us;
 };
 
-std::int64_t microseconds(core::SystemTime time) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
-}
-
 std::string number_array(const std::vector<std::int64_t>& numbers) {
     std::string text;
     for (const auto number : numbers) text += (text.empty() ? "{" : ",") + std::to_string(number);
@@ -86,7 +82,7 @@ void mark(pqxx::transaction_base& tx, std::span<const outbox::OutboxRow> rows) {
     // A page holds the same few records many times.
     std::map<std::pair<std::string_view, std::string_view>, Touches> touched;
     for (const auto& row : rows) {
-        const auto at = microseconds(row.created_at);
+        const auto at = store::to_micros(row.created_at);
         const auto [entry, is_new] = touched.try_emplace({row.record.kind, row.record.id}, Touches{at, at});
         if (is_new) continue;
         entry->second.first_us = std::min(entry->second.first_us, at);

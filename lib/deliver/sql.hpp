@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <pqxx/result>
@@ -8,22 +7,14 @@
 #include <string>
 #include <vector>
 
-#include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/deliver/assignment_id.hpp>
 #include <ftlfeed/store/value.hpp>
 
 namespace ftlfeed::deliver {
 
-/// Stamps travel as whole microseconds since 1970, which is what Postgres keeps: `kMicros(column)` in SQL.
-inline std::string micros_sql(const std::string& expression) {
-    return "(extract(epoch FROM " + expression + ") * 1000000)::bigint";
-}
-inline core::SystemTime from_micros(std::int64_t micros) {
-    return core::SystemTime(std::chrono::duration_cast<core::SystemTime::duration>(std::chrono::microseconds(micros)));
-}
-inline std::int64_t to_micros(core::SystemTime time) {
-    return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
-}
+using store::from_micros;
+using store::micros_sql;
+using store::to_micros;
 
 /// A `bigint[]` parameter.
 inline std::string id_array(const std::vector<AssignmentId>& ids) {

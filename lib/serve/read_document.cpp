@@ -7,24 +7,16 @@
 #include "store/planned.hpp"
 
 namespace ftlfeed::serve {
-namespace {
-
-/// The version is the one that Redis will hold: with the render of the built-in destination that writes it there.
-constexpr const char* kSelect =
-    "SELECT epoch, seq, (SELECT coalesce(max(render), 1) FROM delivery_assignment WHERE transport = 'cache'), CASE "
-    "WHEN retired_at IS NULL THEN body_gz END, content_type, body_bytes, "
-    "encode(body_hash, 'hex'), (extract(epoch FROM changed_at) * 1000000)::bigint, "
-    "extract(epoch FROM last_modified)::bigint FROM feed_document WHERE doc_key = $1";
-
-core::SystemTime from_micros(std::int64_t micros) {
-    return core::SystemTime(std::chrono::duration_cast<core::SystemTime::duration>(std::chrono::microseconds(micros)));
-}
-
-}  // namespace
 
 DocumentPtr read_document(store::Session& session, const std::string& doc_key) {
     std::shared_ptr<cache::Document> document;
     session.read([&](pqxx::transaction_base& tx) {
+        // The version is the one that Redis will hold: with the render of the built-in destination that writes it there.
+        static const auto kSelect =
+            "SELECT epoch, seq, (SELECT coalesce(max(render), 1) FROM delivery_assignment WHERE transport = 'cache'), "
+            "CASE WHEN retired_at IS NULL THEN body_gz END, content_type, body_bytes, encode(body_hash, 'hex'), " +
+            store::micros_sql("changed_at") + ", " + store::micros_sql("last_modified") +
+            " FROM feed_document WHERE doc_key = $1";
         const auto rows = store::exec_planned(tx, kSelect, store::checked(doc_key));
         if (rows.empty()) return;
         const auto row = rows[0];
@@ -35,8 +27,8 @@ DocumentPtr read_document(store::Session& session, const std::string& doc_key) {
         document->content_type = row[4].as<std::string>();
         document->body_bytes = row[5].as<std::uint64_t>();
         document->body_sha256 = row[6].as<std::string>();
-        document->changed_at = from_micros(row[7].as<std::int64_t>());
-        document->last_modified = core::SystemTime(std::chrono::seconds(row[8].as<std::int64_t>()));
+        document->changed_at = store::from_micros(row[7].as<std::int64_t>());
+        document->last_modified = store::from_micros(row[8].as<std::int64_t>());
     });
     return document;
 }

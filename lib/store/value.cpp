@@ -1,5 +1,7 @@
 #include <ftlfeed/store/value.hpp>
 
+#include <chrono>
+
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/hash.hpp>
 
@@ -131,5 +133,17 @@ std::string text_array(const std::vector<std::string>& values) {
 }
 
 std::vector<std::string> from_text_array(std::string_view text) { return ArrayReader(text).read(); }
+
+std::string micros_sql(const std::string& expression) {
+    return "(extract(epoch FROM " + expression + ") * 1000000)::bigint";
+}
+
+core::SystemTime from_micros(std::int64_t micros) {
+    return core::SystemTime(std::chrono::duration_cast<core::SystemTime::duration>(std::chrono::microseconds(micros)));
+}
+
+std::int64_t to_micros(core::SystemTime time) {
+    return std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch()).count();
+}
 
 }  // namespace ftlfeed::store

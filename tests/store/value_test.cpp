@@ -39,3 +39,10 @@ TEST_CASE("store.value: a text array goes to its text and comes back") {
         CHECK_THROWS_AS(static_cast<void>(from_text_array(bad)), core::Failure);
     }
 }
+
+TEST_CASE("store.value: a stamp keeps its microseconds on the way to SQL and back") {
+    const std::int64_t micros = 1'780'000'000'123'456;
+    CHECK(to_micros(from_micros(micros)) == micros);
+    CHECK(to_micros(core::SystemTime{}) == 0);
+    CHECK(from_micros(-1) < core::SystemTime{});
+}
