@@ -90,7 +90,7 @@ capture::PollerSettings IngestSettings::polling() const {
     return settings;
 }
 
-capture::LeaseKeeper::Settings IngestSettings::lease(const std::string& provider_name) const {
+store::LeaseKeeper::Settings IngestSettings::lease(const std::string& provider_name) const {
     return {"ingest:" + provider_name, lease_ttl, lease_renew, lease_watch};
 }
 

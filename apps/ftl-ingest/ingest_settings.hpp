@@ -5,10 +5,10 @@
 #include <string>
 
 #include <ftlfeed/capture/ingest.hpp>
-#include <ftlfeed/capture/lease_keeper.hpp>
 #include <ftlfeed/capture/poller.hpp>
 #include <ftlfeed/capture/sportmonks.hpp>
 #include <ftlfeed/core/settings.hpp>
+#include <ftlfeed/store/lease_keeper.hpp>
 
 namespace ftlfeed::app {
 
@@ -36,7 +36,7 @@ struct IngestSettings {
     /// Reads the token. Throws core::InvalidInput.
     [[nodiscard]] capture::SportmonksSettings provider() const;
     [[nodiscard]] capture::PollerSettings polling() const;
-    [[nodiscard]] capture::LeaseKeeper::Settings lease(const std::string& provider_name) const;
+    [[nodiscard]] store::LeaseKeeper::Settings lease(const std::string& provider_name) const;
 };
 
 }  // namespace ftlfeed::app

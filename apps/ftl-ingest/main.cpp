@@ -30,8 +30,8 @@ int main(int argc, char** argv) {
 
     return program.run(argc, argv, [&](app::Runtime& runtime) {
         capture::SportmonksClient provider(settings.provider(), runtime.clock());
-        capture::LeaseKeeper lease([&] { return runtime.connect("lease"); }, settings.lease(provider.name()),
-                                   runtime.clock());
+        store::LeaseKeeper lease([&] { return runtime.connect("lease"); }, settings.lease(provider.name()),
+                                 runtime.clock());
         capture::Poller poller(
             provider, capture::Ingest(provider.name(), {settings.bump_after_settlement}), [&] { return lease.state(); },
             settings.polling(), runtime.clock());

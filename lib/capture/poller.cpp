@@ -40,7 +40,7 @@ PollerStatus Poller::status() const {
 }
 
 /// What was remembered is worth something only while no other process can have been at work.
-void Poller::follow_lease(const LeaseState& lease, store::Session& session) {
+void Poller::follow_lease(const store::LeaseState& lease, store::Session& session) {
     if (lease.is_valid && lease.generation == generation_) return;
     failing_.clear();
     if (lease.is_valid) failing_ = fixtures_with_alert(session, provider_.name());

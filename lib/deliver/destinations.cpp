@@ -28,7 +28,7 @@ void Destinations::look(store::Session& session) {
     load(session, changed, std::nullopt);
     must_compare_all_ = false;
     for (const auto& move : plan.moves) {
-        claim(session, move, {worker_, held.fence, lease_.process()}, seen);
+        claim(session, move, {worker_, held.fence, lease_.holder()}, seen);
     }
     note_behind(session, seen.now);
     clear_alerts_of_off(session, seen);

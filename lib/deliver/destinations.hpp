@@ -10,11 +10,11 @@
 
 #include <ftlfeed/alert/alert.hpp>
 #include <ftlfeed/core/clock.hpp>
+#include <ftlfeed/store/lease_keeper.hpp>
 #include <ftlfeed/store/session.hpp>
 
 #include "deliver/destination.hpp"
 #include "deliver/document_news.hpp"
-#include "deliver/lease_keeper.hpp"
 #include "deliver/roster.hpp"
 
 namespace ftlfeed::deliver {
@@ -24,7 +24,7 @@ class Destinations {
 public:
     /// `is_enabled`: clients' destinations too, not our own cache alone.
     Destinations(std::string worker, std::chrono::milliseconds ttl, bool is_enabled, core::Clock& clock,
-                 const LeaseKeeper& lease)
+                 const store::LeaseKeeper& lease)
         : worker_(std::move(worker)),
           ttl_(ttl),
           is_enabled_(is_enabled),
@@ -67,7 +67,7 @@ private:
     const std::chrono::milliseconds ttl_;
     const bool is_enabled_;
     core::Clock& clock_;
-    const LeaseKeeper& lease_;
+    const store::LeaseKeeper& lease_;
     Roster roster_;
     bool must_compare_all_ = false;
     std::map<AssignmentId, Known> known_;

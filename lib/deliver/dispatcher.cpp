@@ -4,6 +4,7 @@
 #include <atomic>
 #include <optional>
 #include <pqxx/transaction_base>
+#include <thread>
 #include <utility>
 
 #include <ftlfeed/alert/alert.hpp>
@@ -12,6 +13,7 @@
 #include <ftlfeed/core/log.hpp>
 #include <ftlfeed/core/metrics.hpp>
 #include <ftlfeed/store/epoch.hpp>
+#include <ftlfeed/store/lease_keeper.hpp>
 #include <ftlfeed/store/listener.hpp>
 #include <ftlfeed/store/pool.hpp>
 
@@ -61,7 +63,8 @@ public:
 private:
     /// What lives as long as one run().
     struct Running {
-        LeaseKeeper lease;
+        store::LeaseKeeper lease;
+        std::jthread lease_thread;
         Sender sender;
         SenderThreads threads;
         Destinations destinations;
@@ -97,11 +100,15 @@ private:
 };
 
 Dispatcher::Impl::Running::Running(Impl& impl)
-    : lease(lease_name(impl.settings_.worker), impl.settings_.lease_ttl, named(impl.connection_, " lease"), impl.clock_,
+    : lease([connection = named(impl.connection_, " lease")] { return store::Session(connection); },
+            {lease_name(impl.settings_.worker), impl.settings_.lease_ttl, impl.settings_.lease_ttl / 4,
+             impl.settings_.lease_ttl / 4},
+            impl.clock_,
             [&impl] {
                 impl.must_look_ = true;
                 impl.wake_.signal();
             }),
+      lease_thread([this](const std::stop_token& stop) { lease.run(stop); }),
       sender(SenderParts{impl.pool_, impl.bodies_, impl.transports_, impl.clock_, lease, impl.settings_.worker,
                          impl.settings_.lease_margin, [&impl] { impl.wake_.signal(); }}),
       threads(static_cast<std::size_t>(impl.settings_.threads_max), kThreadIdleLimit),

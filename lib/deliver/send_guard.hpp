@@ -4,10 +4,10 @@
 
 #include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/deliver/transport.hpp>
+#include <ftlfeed/store/lease_keeper.hpp>
 #include <ftlfeed/store/pool.hpp>
 
 #include "deliver/destination.hpp"
-#include "deliver/lease_keeper.hpp"
 #include "deliver/send_record.hpp"
 
 namespace ftlfeed::deliver {
@@ -18,7 +18,7 @@ public:
     struct Parts {
         store::Pool& pool;
         core::Clock& clock;
-        const LeaseKeeper& lease;
+        const store::LeaseKeeper& lease;
         std::chrono::milliseconds margin;
         const std::atomic<core::SteadyTime>& stop_limit;  ///< Looked at again and again: a stop may come during a send.
     };

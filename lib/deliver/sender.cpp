@@ -55,7 +55,7 @@ std::optional<Sender::Task> Sender::next_task(Destination& destination) {
             state.is_active && held.is_valid(now + parts_.lease_margin) && stop_limit() == core::SteadyTime::max();
         if (may_begin) job = state.queue.take(now);
         if (job) {
-            return Task{destination, state.settings, *job, {parts_.worker, held.fence, parts_.lease.process()}};
+            return Task{destination, state.settings, *job, {parts_.worker, held.fence, parts_.lease.holder()}};
         }
         state.is_drained = false;
         rests = state.queue.wake_at().has_value();

@@ -8,11 +8,11 @@
 #include <ftlfeed/core/metrics.hpp>
 #include <ftlfeed/deliver/dispatcher.hpp>
 #include <ftlfeed/deliver/remote_path.hpp>
+#include <ftlfeed/store/lease_keeper.hpp>
 #include <ftlfeed/store/pool.hpp>
 
 #include "deliver/body_cache.hpp"
 #include "deliver/destination.hpp"
-#include "deliver/lease_keeper.hpp"
 #include "deliver/send_record.hpp"
 
 namespace ftlfeed::deliver {
@@ -23,7 +23,7 @@ struct SenderParts {
     BodyCache& bodies;
     const TransportFactory& transports;
     core::Clock& clock;
-    const LeaseKeeper& lease;
+    const store::LeaseKeeper& lease;
     std::string worker;
     std::chrono::milliseconds lease_margin;
     /// Called when a destination rests until a later time.

@@ -41,7 +41,7 @@ public:
     Books books;
     ScriptedProvider provider;
     ManualClock clock;
-    LeaseState lease{true, 1};
+    ftlfeed::store::LeaseState lease{true, 1};
     Poller poller;
 };
 
@@ -287,7 +287,7 @@ TEST_CASE("capture.poller: three failed polls in a row raise one alert and a goo
     Poller poller(
         provider, Ingest("sportmonks"),
         [] {
-            return LeaseState{true, 1};
+            return ftlfeed::store::LeaseState{true, 1};
         },
         settings, ftlfeed::core::Clock::real());
     std::jthread runner([&](const std::stop_token& stop) {
@@ -298,38 +298,4 @@ TEST_CASE("capture.poller: three failed polls in a row raise one alert and a goo
     CHECK(books.count("alert WHERE kind = 'capture.provider_failing'") == 1);
     is_down = false;
     CHECK(wait_until([&] { return books.count(open) == 0; }));
-}
-
-TEST_CASE("capture.lease: a second keeper stands by and takes over at once when the first ends in order") {
-    Books books;
-    auto& clock = ftlfeed::core::Clock::real();
-    const LeaseKeeper::Settings settings{"ingest:sportmonks", seconds(8), milliseconds(20), milliseconds(20)};
-    const auto connect = [&] { return ftlfeed::store::Session(books.settings()); };
-    LeaseKeeper first(connect, settings, clock);
-    LeaseKeeper second(connect, settings, clock);
-    std::jthread first_runner([&](const std::stop_token& stop) { first.run(stop); });
-    REQUIRE(wait_until([&] { return first.state().is_valid; }));
-    std::jthread second_runner([&](const std::stop_token& stop) { second.run(stop); });
-    const auto beat = books.value("SELECT beat FROM lease");
-    REQUIRE(wait_until([&] { return books.value("SELECT beat FROM lease") != beat; }));
-    CHECK_FALSE(second.state().is_valid);
-    const auto generation = second.state().generation;
-    first_runner.request_stop();
-    CHECK(wait_until([&] { return second.state().is_valid; }, seconds(5)));
-    CHECK(second.state().generation > generation);
-    CHECK_FALSE(first.state().is_valid);
-}
-
-TEST_CASE("capture.lease: what is not renewed in time is no longer valid by its own steady clock") {
-    Books books;
-    ManualClock clock;
-    const LeaseKeeper::Settings settings{"ingest:sportmonks", seconds(8), seconds(2), seconds(1)};
-    LeaseKeeper keeper([&] { return ftlfeed::store::Session(books.settings()); }, settings, clock);
-    std::jthread runner([&](const std::stop_token& stop) { keeper.run(stop); });
-    REQUIRE(wait_until([&] { return keeper.state().is_valid; }));
-    const auto generation = keeper.state().generation;
-    clock.step_system(hours(-48));  // A step of the wall clock ends nothing.
-    CHECK(keeper.state().is_valid);
-    clock.advance(seconds(8));  // The process slept: at once it is not valid, and then it is held anew, after a break.
-    CHECK(wait_until([&] { return keeper.state().is_valid && keeper.state().generation > generation; }));
 }

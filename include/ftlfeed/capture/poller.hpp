@@ -12,11 +12,11 @@
 #include <vector>
 
 #include <ftlfeed/capture/ingest.hpp>
-#include <ftlfeed/capture/lease_keeper.hpp>
 #include <ftlfeed/capture/provider.hpp>
 #include <ftlfeed/core/backoff.hpp>
 #include <ftlfeed/core/clock.hpp>
 #include <ftlfeed/core/guarded.hpp>
+#include <ftlfeed/store/lease_keeper.hpp>
 #include <ftlfeed/store/session.hpp>
 
 namespace ftlfeed::capture {
@@ -65,7 +65,7 @@ struct PollerStatus {
 /// has been committed, or the commit has failed. Threads: confined to one thread; status() is thread-safe.
 class Poller {
 public:
-    using LeaseProbe = std::function<LeaseState()>;
+    using LeaseProbe = std::function<store::LeaseState()>;
     Poller(Provider& provider, Ingest ingest, LeaseProbe lease, PollerSettings settings, core::Clock& clock);
     ~Poller();
 
@@ -88,7 +88,7 @@ private:
         core::SteadyTime next_at{};
         bool is_gone = false;  ///< The provider does not know it: asked again after the next season read.
     };
-    void follow_lease(const LeaseState& lease, store::Session& session);
+    void follow_lease(const store::LeaseState& lease, store::Session& session);
     void note_success(store::Session& session);
     core::SteadyTime note_failure(const std::string& what, std::optional<std::chrono::milliseconds> wish,
                                   store::Session* session);
