@@ -16,7 +16,7 @@ leaves the house before deliver.enabled is set. Several processes share the work
   ftlctl client add acme
   ftlctl destination add acme main --transport directory --folder /srv/acme
   ftl-deliver --postgres.uri postgresql://… --deliver.enabled true
-  ftl-deliver --config ftl.toml --check                tries the settings and Postgres
+  ftl-deliver --config ftl.toml --check                tries the settings, Postgres and our own Redis
 
 It works when /readyz answers 200 and `ftlctl status` shows destinations that are owed nothing.)";
 
@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
     settings.bind(program.settings());
     program.on_settings([&] { settings.validate(); });
     program.add_check("cache", [&](app::Runtime&) {
-        if (const auto connection = settings.cache_connection()) cache::CacheClient(*connection).ping();
+        if (const auto connection = settings.cache_connection()) cache::CacheClient(*connection).try_write();
     });
 
     return program.run(argc, argv, [&](app::Runtime& runtime) {

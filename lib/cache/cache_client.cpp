@@ -235,6 +235,10 @@ std::int64_t CacheClient::set_ready_epoch(std::int64_t epoch) {
 
 CacheClient::Server CacheClient::server() const { return impl_->connection().server(); }
 
+void CacheClient::try_write(std::string_view prefix) {
+    static_cast<void>(impl_->run(try_script(), Key(std::string(prefix) + "try").text(), {}));
+}
+
 void CacheClient::ping() { static_cast<void>(impl_->connection().ask(Command::reading({"PING"}))); }
 
 }  // namespace ftlfeed::cache

@@ -18,26 +18,32 @@ enum class Meaning { kUnavailable, kElsewhere, kBusy, kPermanent };
 struct Rule {
     std::string_view prefix;  ///< Of the error's text; the longest that fits decides.
     Meaning meaning;
+    const char* remedy =
+        "";  ///< What a person can do; empty where Redis's own words say it, or nobody can do anything.
 };
 
+constexpr const char* kIsReplica = "this is a replica: name the master";
+constexpr const char* kIsCluster = "this is a Redis Cluster; one server that holds all keys is needed";
+constexpr const char* kNeedsPassword = "give the password that it wants";
+
 constexpr std::array kRules{
-    Rule{"NOSCRIPT", Meaning::kBusy},           // restarted or flushed: the script has to be sent again
-    Rule{"LOADING", Meaning::kBusy},            // it reads its file at the start
-    Rule{"BUSY ", Meaning::kBusy},              // somebody's script runs for too long
-    Rule{"TRYAGAIN", Meaning::kBusy},           // a cluster's slot is on its way
-    Rule{"OOM", Meaning::kUnavailable},         // full: maxmemory and nothing that may be evicted
-    Rule{"MISCONF", Meaning::kUnavailable},     // it cannot save its file and takes no writes
-    Rule{"NOREPLICAS", Meaning::kUnavailable},  // min-replicas-to-write
-    Rule{"MASTERDOWN", Meaning::kElsewhere},    // a replica that has lost its master
-    Rule{"READONLY", Meaning::kElsewhere},      // a replica: the name may lead to the new master by now
-    Rule{"UNBLOCKED", Meaning::kElsewhere},     // it became a replica meanwhile
-    Rule{"CLUSTERDOWN", Meaning::kUnavailable},
-    Rule{"MOVED", Meaning::kPermanent},      // a Redis Cluster, which is not supported
-    Rule{"ASK ", Meaning::kPermanent},       // likewise
+    Rule{"NOSCRIPT", Meaning::kBusy},  // restarted or flushed: the script has to be sent again
+    Rule{"LOADING", Meaning::kBusy, "it reads its file at the start: wait for the end of it"},
+    Rule{"BUSY ", Meaning::kBusy, "somebody's script runs for too long: SCRIPT KILL ends it"},
+    Rule{"TRYAGAIN", Meaning::kBusy},  // a cluster's slot is on its way
+    Rule{"OOM", Meaning::kUnavailable, "it is full: raise its maxmemory, or take away what is not ours"},
+    Rule{"MISCONF", Meaning::kUnavailable, "it cannot save its file: look at its disk and its log"},
+    Rule{"NOREPLICAS", Meaning::kUnavailable, "its min-replicas-to-write asks for replicas that it has lost"},
+    Rule{"MASTERDOWN", Meaning::kElsewhere, kIsReplica},
+    Rule{"READONLY", Meaning::kElsewhere, kIsReplica},   // the name may lead to the new master by now
+    Rule{"UNBLOCKED", Meaning::kElsewhere, kIsReplica},  // it became one meanwhile
+    Rule{"CLUSTERDOWN", Meaning::kUnavailable, kIsCluster},
+    Rule{"MOVED", Meaning::kPermanent, kIsCluster},
+    Rule{"ASK ", Meaning::kPermanent, kIsCluster},
     Rule{"CROSSSLOT", Meaning::kPermanent},  // a script on several keys: none of ours
-    Rule{"NOAUTH", Meaning::kPermanent},
-    Rule{"WRONGPASS", Meaning::kPermanent},
-    Rule{"NOPERM", Meaning::kPermanent},
+    Rule{"NOAUTH", Meaning::kPermanent, kNeedsPassword},
+    Rule{"WRONGPASS", Meaning::kPermanent, kNeedsPassword},
+    Rule{"NOPERM", Meaning::kPermanent, "its user may not do this: look at ACL LIST"},
     Rule{"DENIED", Meaning::kPermanent},  // protected mode
     Rule{"WRONGTYPE", Meaning::kPermanent},
     Rule{"NOPROTO", Meaning::kPermanent},
@@ -45,21 +51,21 @@ constexpr std::array kRules{
     Rule{"ERR AUTH", Meaning::kPermanent},
     Rule{"ERR Client sent AUTH", Meaning::kPermanent},
     Rule{"ERR invalid password", Meaning::kPermanent},
-    Rule{"ERR DB index", Meaning::kPermanent},
+    Rule{"ERR DB index", Meaning::kPermanent, "it has fewer databases: name another one, or raise its `databases`"},
     Rule{"ERR invalid DB index", Meaning::kPermanent},
-    Rule{"ERR unknown command", Meaning::kPermanent},
+    Rule{"ERR unknown command", Meaning::kPermanent, "it is too old, or the command was renamed or forbidden there"},
     Rule{"ERR syntax error", Meaning::kPermanent},
     Rule{"ERR wrong number of arguments", Meaning::kPermanent},
-    Rule{"ERR max number of clients", Meaning::kElsewhere},  // it closes the connection after it
+    // It closes the connection after it.
+    Rule{"ERR max number of clients", Meaning::kElsewhere, "raise its maxclients, or end clients that it has"},
 };
 
-Meaning meaning_of(std::string_view error) {
-    const Rule* best = nullptr;
+Rule rule_of(std::string_view error) {
+    Rule best{"", Meaning::kUnavailable};
     for (const auto& rule : kRules) {
-        if (error.starts_with(rule.prefix) && (best == nullptr || rule.prefix.size() > best->prefix.size()))
-            best = &rule;
+        if (error.starts_with(rule.prefix) && rule.prefix.size() > best.prefix.size()) best = rule;
     }
-    return best == nullptr ? Meaning::kUnavailable : best->meaning;
+    return best;
 }
 
 /// Redis before 7 wraps what went wrong inside a script: `ERR Error running script (…): @user_script:1: -OOM …`.
@@ -69,18 +75,15 @@ std::string_view unwrapped(std::string_view error) {
     return inner == std::string_view::npos ? error : error.substr(inner + 3);
 }
 
-std::string remedy_of(std::string_view error) {
-    const bool is_cluster = error.starts_with("MOVED") || error.starts_with("ASK ") || error.starts_with("CLUSTERDOWN");
-    return is_cluster ? " (this is a Redis Cluster; one server that holds all keys is needed)" : "";
-}
-
 }  // namespace
 
 Failure cache_failure(std::string_view error) {
     error = unwrapped(error);
-    const auto message = "Redis: " + core::json_quoted(core::shorten(error, kShownBytesMax)) + remedy_of(error);
+    const auto rule = rule_of(error);
+    const auto remedy = *rule.remedy == '\0' ? std::string() : " (" + std::string(rule.remedy) + ")";
+    const auto message = core::json_quoted(core::shorten(error, kShownBytesMax)) + remedy;
     const auto code = core::shorten(error.substr(0, error.find(' ')), 40);
-    switch (meaning_of(error)) {
+    switch (rule.meaning) {
         case Meaning::kElsewhere:
             return Failure::unavailable(message).with_native_code(code).with_connection_lost();
         case Meaning::kBusy:

@@ -117,6 +117,7 @@ private:
                 drop(lost("no connection within " + std::to_string(settings_.connect_timeout.count()) + " ms"));
         }));
         wire_->socket.connect(guarded([this](std::error_code error) {
+            if (error == Socket::fenced_off()) return drop(lost(Failure::permanent(error.message())));
             if (error) return drop(lost(error.message()));
             read();
             greet();
@@ -127,9 +128,10 @@ private:
         return Failure::unavailable("Redis " + settings_.place() + ": " + why).with_connection_lost();
     }
 
-    [[nodiscard]] Failure lost(const Failure& why) const {
-        return lost(why.what()).with_native_code(why.native_code());
-    }
+    /// What needs a person (a password, say) is told as such, though the connection is tried again.
+    [[nodiscard]] Failure lost(const Failure& why) const { return here(why).with_connection_lost(); }
+
+    [[nodiscard]] Failure here(const Failure& failure) const { return failure.within("Redis " + settings_.place()); }
 
     /// Why a request cannot be taken now.
     [[nodiscard]] std::optional<Failure> refusal_of(const Command& command) const {
@@ -208,6 +210,8 @@ private:
         const bool is_wrong_server = failure != nullptr && failure->connection_lost();
         const auto why = is_wrong_server ? std::optional(lost(*failure)) : std::nullopt;
         const auto generation = generation_;
+        // The greeting tells the place itself.
+        if (failure != nullptr && state_ == State::kUp) result = here(*failure);
         first.handler(std::move(result));
         if (why && generation == generation_) drop(*why);
     }
@@ -283,7 +287,9 @@ private:
     static Failure failure_of(const Waiting& one, const Failure& why) {
         const auto what = one.name + ": " + why.what();
         const bool is_in_doubt = one.may_change && *one.is_written;
-        const auto failure = is_in_doubt ? Failure::in_doubt(what) : Failure::unavailable(what);
+        const auto failure = is_in_doubt       ? Failure::in_doubt(what)
+                             : why.may_retry() ? Failure::unavailable(what)
+                                               : Failure::permanent(what);
         return failure.with_native_code(why.native_code()).with_connection_lost();
     }
 

@@ -29,6 +29,8 @@ public:
 private:
     enum class Step { kAuth, kSelect, kName, kInfo };
 
+    std::optional<core::Failure> take_info(const Reply& info);
+
     std::vector<Step> steps_;
     std::vector<Command> commands_;
     std::size_t answered_ = 0;

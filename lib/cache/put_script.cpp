@@ -27,6 +27,10 @@ if redis.call('HLEN', KEYS[1]) * 2 > #ARGV then
 end
 return 1)";
 
+// A hash goes with its last field.
+constexpr std::string_view kTry = R"(redis.call('HSET', KEYS[1], 'try', '1')
+return redis.call('HDEL', KEYS[1], 'try'))";
+
 constexpr std::string_view kRaise = R"(local held = redis.call('GET', KEYS[1])
 if held and #held == #ARGV[1] and string.find(held, '^%d+$') and held >= ARGV[1] then return held end
 redis.call('SET', KEYS[1], ARGV[1])
@@ -61,6 +65,11 @@ Command Script::by_text(std::string_view key, std::span<const std::string_view> 
 
 const Script& put_script() {
     static const Script kScript(kPut);
+    return kScript;
+}
+
+const Script& try_script() {
+    static const Script kScript(kTry);
     return kScript;
 }
 

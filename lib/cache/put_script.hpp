@@ -26,6 +26,9 @@ private:
 /// with 'v' and the version. Answers 1 when it stored, else the version that is held.
 [[nodiscard]] const Script& put_script();
 
+/// Makes a hash at KEYS[1] and takes it away again: does this Redis take writes? With the commands of put_script() alone.
+[[nodiscard]] const Script& try_script();
+
 /// Sets KEYS[1] to ARGV[1] (digits of one width) unless it holds as much or more. Answers what it holds then.
 [[nodiscard]] const Script& raise_script();
 

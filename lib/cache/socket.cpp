@@ -36,6 +36,14 @@ ssl::context tls_context(const ConnectionSettings& settings) {
     return context;
 }
 
+class FenceCategory final : public std::error_category {
+public:
+    [[nodiscard]] const char* name() const noexcept override { return "fence"; }
+    [[nodiscard]] std::string message(int /*code*/) const override {
+        return "every address of this host is outside the fence";
+    }
+};
+
 /// All that is left, in one call: by itself Asio would hand out 64 KiB at a time, and look for other work in between.
 std::size_t rest_of(const error_code& error, std::size_t /*written*/) { return error ? 0 : SIZE_MAX; }
 
@@ -110,9 +118,7 @@ private:
                           [this](const Tcp::endpoint& target) { return !may_connect_(target.address().to_string()); });
             // Never inside connect(), as all answers.
             if (targets.empty()) {
-                return asio::post(tcp_.get_executor(), [done = std::move(done)] {
-                    done(std::make_error_code(std::errc::permission_denied));
-                });
+                return asio::post(tcp_.get_executor(), [done = std::move(done)] { done(fenced_off()); });
             }
         }
         targets_ = std::move(targets);
@@ -147,6 +153,11 @@ private:
     std::optional<ssl::stream<Tcp::socket&>> tls_;
     bool is_closed_ = false;
 };
+
+std::error_code Socket::fenced_off() {
+    static const FenceCategory kCategory;
+    return {1, kCategory};
+}
 
 Socket::Socket(asio::io_context& loop, const ConnectionSettings& settings)
     : impl_(std::make_shared<Impl>(loop, settings)) {}

@@ -31,6 +31,8 @@ public:
 
     /// Looks the host up, connects to the first address that answers, and shakes hands when it is TLS.
     void connect(Connected done);
+    /// What connect() ends with when `may_connect` allows none of the host's addresses.
+    [[nodiscard]] static std::error_code fenced_off();
     /// As many bytes as are there, 1 at least.
     void read_some(char* bytes, std::size_t bytes_max, Done done);
     /// All of them.

@@ -51,6 +51,12 @@ Look RedisTransport::look(const Outgoing& file, SendGuard& /*guard*/) {
     return client_->version(key_of(file.key)) == file.version ? Look::kThere : Look::kNotThere;
 }
 
+SendOutcome RedisTransport::test(SendGuard& guard) {
+    if (!guard.may_publish()) return Withheld{};
+    client_->try_write(prefix_);
+    return Stored{"an entry below " + prefix_ + " was made and taken away", Guarantee::kAtomicReplace};
+}
+
 std::unique_ptr<Transport> client_redis(const DestinationSettings& destination, const HostFence& fence,
                                         core::Secret password) {
     if (destination.host.empty()) throw core::InvalidInput("a redis destination needs a host");

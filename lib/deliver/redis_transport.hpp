@@ -23,6 +23,7 @@ public:
     [[nodiscard]] SendOutcome put(const Outgoing& file, SendGuard& guard) override;
     [[nodiscard]] SendOutcome remove(const Outgoing& file, SendGuard& guard) override;
     [[nodiscard]] Look look(const Outgoing& file, SendGuard& guard) override;
+    [[nodiscard]] SendOutcome test(SendGuard& guard) override;
 
 private:
     [[nodiscard]] cache::Key key_of(const core::FeedKey& key) const { return cache::Key(prefix_ + key.doc_key()); }

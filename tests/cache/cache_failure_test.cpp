@@ -60,6 +60,28 @@ TEST_CASE("cache.cache_failure: each error of Redis has its meaning and an unkno
     }
 }
 
+TEST_CASE("cache.cache_failure: Redis's own words are told and what a person can do") {
+    for (const auto& [error, remedy] :
+         {std::pair{"OOM command not allowed when used memory > 'maxmemory'.", "maxmemory"},
+          {"MISCONF Redis is configured to save RDB snapshots", "disk"},
+          {"READONLY You can't write against a read only replica.", "name the master"},
+          {"MASTERDOWN Link with MASTER is down", "name the master"},
+          {"LOADING Redis is loading the dataset in memory", "wait"},
+          {"BUSY Redis is busy running a script.", "SCRIPT KILL"},
+          {"NOREPLICAS Not enough good replicas to write.", "min-replicas-to-write"},
+          {"NOAUTH Authentication required.", "password"},
+          {"NOPERM this user has no permissions to run the 'get' command", "ACL LIST"},
+          {"MOVED 3999 127.0.0.1:6381", "Redis Cluster"},
+          {"ERR DB index is out of range", "databases"},
+          {"ERR max number of clients reached", "maxclients"},
+          {"ERR unknown command 'EVALSHA'", "renamed"}}) {
+        CAPTURE(error);
+        const std::string told = cache_failure(error).what();
+        CHECK(told.starts_with('"' + std::string(error)));
+        CHECK(told.find(remedy, told.find(" (")) != std::string::npos);
+    }
+}
+
 TEST_CASE("cache.cache_failure: an error inside a script counts as what it is with Redis 6 too") {
     const auto seven = cache_failure("OOM command not allowed. script: 1a2b, on @user_script:3.");
     CHECK(seven.native_code() == "OOM");

@@ -64,6 +64,40 @@ TEST_CASE("cache.greeting: a refused name is nothing and a refused database ends
     CHECK(greeting.run_id() == "");
 }
 
+TEST_CASE("cache.greeting: a server that has no INFO or tells no version is taken as it is and one before 4 is not") {
+    const auto greet = [](const cache::ReplyResult& about) {
+        Greeting greeting(cache::ConnectionSettings{});
+        CHECK_FALSE(greeting.take(cache::cache_failure("ERR unknown command 'CLIENT'")));
+        const auto failure = greeting.take(about);
+        CHECK(failure.has_value() != greeting.run_id().has_value());
+        return failure;
+    };
+    CHECK_FALSE(greet(cache::cache_failure("ERR unknown command 'INFO', with args beginning with: 'server' ")));
+    CHECK_FALSE(greet(info("# Server\r\nrun_id:abc\r\n")));
+    CHECK_FALSE(greet(info("redis_version:4.0.0\r\nrun_id:abc\r\n")));
+    CHECK_FALSE(greet(info("redis_version:255.255.255\r\nrun_id:abc\r\n")));
+    CHECK_FALSE(greet(info("redis_version:unstable\r\nrun_id:abc\r\n")));
+    for (const auto* version : {"3.2.12", "2.8.0", "0.9"}) {
+        const auto failure = greet(info("redis_version:" + std::string(version) + "\r\nrun_id:abc\r\n"));
+        REQUIRE(failure);
+        CHECK_FALSE(failure->may_retry());
+        CHECK(failure->what() == "it is version " + std::string(version) + "; 4.0 or newer is needed");
+    }
+    CHECK(greet(cache::cache_failure("LOADING Redis is loading the dataset in memory")));
+}
+
+TEST_CASE("cache.greeting: a password for a server that wants none is told as that") {
+    for (const auto* said : {"ERR AUTH <password> called without any password configured for the default user.",
+                             "ERR Client sent AUTH, but no password is set"}) {
+        cache::ConnectionSettings settings;
+        settings.password = core::Secret("p");
+        Greeting greeting(settings);
+        const auto failure = greeting.take(cache::cache_failure(said));
+        REQUIRE(failure);
+        CHECK(std::string(failure->what()).find("wants no password") != std::string::npos);
+    }
+}
+
 TEST_CASE("cache.greeting: without a password that is wanted it ends") {
     Greeting greeting(cache::ConnectionSettings{});
     static_cast<void>(greeting.take(cache::cache_failure("NOAUTH Authentication required.")));

@@ -7,6 +7,7 @@
 
 #include "cache/loop.hpp"
 #include "support/redis.hpp"
+#include "support/troubled_redis.hpp"
 #include "support/wait.hpp"
 
 using namespace ftl::test;
@@ -84,6 +85,60 @@ TEST_CASE("cache.server_failures: a replica that has lost its master and may not
     CHECK(failure.native_code() == "MASTERDOWN");
     CHECK(failure.connection_lost());
     CHECK(wait_until([&] { return client.server().connections >= 2; }));
+}
+
+TEST_CASE("cache.server_failures: whoever cannot take writes is found by a try that leaves nothing and then mended") {
+    for (const auto& [server, code, remedy] : troubled_redises()) {
+        CAPTURE(code);
+        cache::CacheClient client(to(*server));
+        const auto failure = failure_in([&] { client.try_write(); });
+        const std::string told = failure.what();
+        CHECK(failure.native_code() == code);
+        CHECK(told.find("Redis 127.0.0.1:" + std::to_string(server->port())) != std::string::npos);
+        CHECK(told.find(remedy) != std::string::npos);
+        // A refused password is a person's matter; the others may end by themselves.
+        CHECK(failure.may_retry() == (code != "NOAUTH"));
+    }
+    RedisServer redis;
+    cache::CacheClient client(to(redis));
+    CHECK_NOTHROW(client.try_write());
+    CHECK_NOTHROW(client.try_write("acme:"));
+    CHECK(redis.cli({"DBSIZE"}) == "0");
+}
+
+TEST_CASE("cache.server_failures: a refused password lasts for every call and is over when it is right") {
+    RedisServer redis({"--requirepass", "right-one"});
+    auto settings = to(redis);
+    settings.password = core::Secret("wrong-one");
+    cache::CacheClient client(settings);
+    for (int i = 0; i < 3; ++i) {
+        const auto failure = failure_in([&] { static_cast<void>(client.put_if_newer(Key("a"), {1, 1, 0}, kTotal)); });
+        CHECK(failure.native_code() == "WRONGPASS");
+        CHECK_FALSE(failure.may_retry());
+        CHECK(std::string(failure.what()).find("-one") == std::string::npos);
+    }
+    redis.cli({"--no-auth-warning", "-a", "right-one", "CONFIG", "SET", "requirepass", "wrong-one"});
+    CHECK(wait_until([&] { return client.server().is_connected; }));
+    CHECK_NOTHROW(client.try_write());
+}
+
+TEST_CASE(
+    "cache.server_failures: one that hides INFO and CLIENT and CONFIG is worked with as hosts of Redis rename them") {
+    RedisServer redis(
+        {"--rename-command", "INFO", "", "--rename-command", "CLIENT", "", "--rename-command", "CONFIG", ""});
+    cache::CacheClient client(to(redis));
+    CHECK(client.put_if_newer(Key("a"), {1, 1, 0}, kTotal) == cache::PutOutcome(cache::Stored{}));
+    CHECK(client.fetch(Key("a"))->fields == kTotal);
+    CHECK(client.server().run_id.empty());
+}
+
+TEST_CASE("cache.server_failures: one that lacks a command that is needed says so for good") {
+    RedisServer redis({"--rename-command", "EVALSHA", ""});
+    cache::CacheClient client(to(redis));
+    const auto failure = failure_in([&] { static_cast<void>(client.put_if_newer(Key("a"), {1, 1, 0}, kTotal)); });
+    CHECK_FALSE(failure.may_retry());
+    CHECK(std::string(failure.what()).find("'EVALSHA'") != std::string::npos);
+    CHECK(std::string(failure.what()).find("too old") != std::string::npos);
 }
 
 TEST_CASE("cache.server_failures: one that has lost its replicas refuses puts") {

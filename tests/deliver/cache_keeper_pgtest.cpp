@@ -1,91 +1,14 @@
 // Our own cache: the built-in destination, and the comparison that guarantees what Redis holds (design 9).
-#include <ftlfeed/deliver/cache_keeper.hpp>
-#include <ftlfeed/store/epoch.hpp>
-
 #include <atomic>
 
-#include "support/redis.hpp"
-#include "world.hpp"
+#include "cache_world.hpp"
+#include "support/handler_server.hpp"
 
 using namespace ftl::test;
 using namespace ftlfeed::deliver;
 using namespace std::chrono_literals;
-namespace cache = ftlfeed::cache;
-namespace core = ftlfeed::core;
-namespace store = ftlfeed::store;
 
 namespace {
-
-constexpr int kInstruments = 300;
-
-/// A record with totals and documents, a Redis, and ftl-deliver's parts that keep the one like the other.
-class CacheWorld : public DeliverWorld {
-public:
-    CacheWorld() {
-        store::Session session(connection());
-        static_cast<void>(store::check_epoch(session));
-        epoch = session_value("SELECT epoch FROM cluster_epoch");
-        register_cache(session);
-        db.exec("INSERT INTO instrument (kind, provider, provider_id) SELECT 'team', 'p', n FROM generate_series(1, " +
-                std::to_string(kInstruments) +
-                ") n; INSERT INTO instrument_bump (instrument_id, seq, total, epoch) SELECT id, 3, provider_id * 10, " +
-                epoch + " FROM instrument");
-    }
-
-    [[nodiscard]] cache::ConnectionSettings redis_settings() const {
-        auto settings = cache::ConnectionSettings::parse(redis.uri());
-        settings.backoff_max = 100ms;
-        return settings;
-    }
-    [[nodiscard]] std::string session_value(const std::string& sql) const { return db.value(sql); }
-    [[nodiscard]] std::string hash(const std::string& key, const std::string& field) const {
-        return redis.cli({"HGET", key, field});
-    }
-    /// Document and history under the epoch of the cluster.
-    void publish_now(const std::string& doc_key, const std::string& body) const {
-        publish(doc_key, body);
-        db.exec("UPDATE feed_document SET epoch = " + epoch + ", txid = pg_current_xact_id(); NOTIFY ftl_document");
-    }
-    /// Every total and the mark of readiness.
-    [[nodiscard]] bool has_totals() const {
-        return redis.cli({"GET", "bump:ready"}) == epoch_text() && redis.cli({"EVAL", kSum, "0"}) == sum();
-    }
-    [[nodiscard]] std::string epoch_text() const {
-        return std::string(10 - session_value("SELECT epoch FROM cluster_epoch").size(), '0') +
-               session_value("SELECT epoch FROM cluster_epoch");
-    }
-    [[nodiscard]] std::string sum() const {
-        return session_value("SELECT count(*) || ' ' || sum(total) FROM instrument_bump");
-    }
-
-    RedisServer redis;
-    std::string epoch;
-
-private:
-    static constexpr const char* kSum =
-        "local n, s = 0, 0 for _, k in ipairs(redis.call('KEYS', 'bump:*')) do if k ~= 'bump:ready' then n = n + 1 "
-        "s = s + tonumber(redis.call('HGET', k, 't')) end end return n .. ' ' .. string.format('%d', s)";
-};
-
-/// Dispatcher, client and keeper, as ftl-deliver has them.
-class RunningCache {
-public:
-    explicit RunningCache(const CacheWorld& world, DeliverSettings settings = quick_settings(),
-                          CacheKeeperSettings keeper_settings = {100ms, 1000ms, 20ms, 100ms})
-        : client(std::make_shared<cache::CacheClient>(world.redis_settings())),
-          dispatcher_(world, settings, built_in_transports(settings, core::Clock::real(), client)),
-          keeper_(keeper_settings, world.connection(), *client, core::Clock::real()),
-          thread_([this](const std::stop_token& stop) { keeper_.run(stop); }) {}
-
-    [[nodiscard]] CacheKeeper::Status status() const { return keeper_.status(); }
-
-    std::shared_ptr<cache::CacheClient> client;
-
-private:
-    RunningDispatcher dispatcher_;
-    CacheKeeper keeper_;
-    std::jthread thread_;
-};
 
 /// Real time, and how often somebody slept.
 class CountingClock final : public core::Clock {
@@ -244,16 +167,36 @@ TEST_CASE("deliver.redis: a client's Redis gets its files under its prefix with 
 
 TEST_CASE("deliver.redis: the fence is asked with the resolved address and a closed one sees no connection") {
     const CacheWorld world;
-    world.db.exec(
-        "INSERT INTO delivery_assignment (client_id, name, transport, host, port, first_retry_ms, slow_retry_ms) "
-        "SELECT id, 'redis', 'redis', 'localhost', " +
-        std::to_string(world.redis.port()) + ", 20, 100 FROM delivery_client WHERE code = 'acme'");
+    HandlerServer listener([](ServerSide& side) { side.reset(); });
+    const std::vector<std::string> hosts{"localhost", "LOCALHOST",        "127.0.0.1",     "2130706433",
+                                         "127.1",     "0x7f000001",       "017700000001",  "0.0.0.0",
+                                         "::1",       "::ffff:127.0.0.1", "::ffff:7f00:1", "10.0.0.1"};
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+        world.db.exec(
+            "INSERT INTO delivery_assignment (client_id, name, transport, host, port, first_retry_ms, slow_retry_ms) "
+            "SELECT id, 'r" +
+            std::to_string(i) + "', 'redis', '" + hosts[i] + "', " + std::to_string(listener.port()) +
+            ", 20, 100 FROM delivery_client WHERE code = 'acme'");
+    }
     auto settings = quick_settings();
-    settings.allowed_hosts = {"localhost"};  // The name, not the loopback address that it leads to.
-    const auto before = world.redis.cli({"INFO", "stats"});
-    const RunningDispatcher dispatcher(world, settings);
+    settings.allowed_hosts = {"*", "localhost"};  // The name, not the loopback address that it leads to.
     world.publish_now("wc/calendar", "one");
-    CHECK(wait_until([&] { return world.count("delivery_attempt WHERE outcome = 'failed'") > 0; }));
+    {
+        const RunningDispatcher dispatcher(world, settings);
+        REQUIRE(wait_until(
+            [&] {
+                return world.count("delivery_assignment WHERE last_error IS NOT NULL") ==
+                       static_cast<std::int64_t>(hosts.size());
+            },
+            20s));
+    }
+    CHECK(listener.connections() == 0);
+    CHECK(world.count("delivery_assignment WHERE transport = 'redis' AND (NOT refusal_lasts OR last_error NOT LIKE "
+                      "'%outside the fence%')") == 0);
     CHECK(world.proofs() == 0);
-    CHECK(world.redis.cli({"EXISTS", "feed:d:wc/calendar"}) == "0");
+    // Named by its block it is reached, in other spellings too.
+    settings.allowed_hosts = {"127.0.0.0/8"};
+    world.db.exec("UPDATE delivery_assignment SET next_try = NULL");
+    const RunningDispatcher dispatcher(world, settings);
+    CHECK(wait_until([&] { return listener.connections() >= 4; }));
 }

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -87,6 +88,9 @@ public:
     [[nodiscard]] Server server() const;
     /// Asks for an answer, whichever. Throws as all calls do.
     void ping();
+    /// Would it take entries whose keys begin with `prefix`? Makes `PREFIXtry` and takes it away in one step, so that nobody
+    /// sees it. Throws as put_if_newer(): a full Redis or a replica answers ping() and fails here.
+    void try_write(std::string_view prefix = Key::kDocumentPrefix);
 
 private:
     class Impl;
