@@ -14,6 +14,7 @@
 #include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/log.hpp>
 
+#include "common/outage.hpp"
 #include "ftl-serve/pull_client.hpp"
 #include "serve/redis_source.hpp"
 
@@ -57,7 +58,8 @@ class PullLoop::Impl {
 public:
     Impl(const PullShared& shared, const ListenAddress& address)
         : settings_(shared.settings),
-          redis_(context_, settings_.cache, {settings_.check_timeout, settings_.fetch_timeout}),
+          redis_(context_, settings_.cache, {settings_.check_timeout, settings_.fetch_timeout},
+                 {[this](const auto&) { redis_is_back(); }, [this](const auto& why) { redis_is_away(why); }}),
           keys_(shared.keys),
           date_(shared.clock),
           cache_(pull_settings(settings_),
@@ -144,6 +146,17 @@ private:
         });
     }
 
+    /// One that comes back at the first try, after an answer that took too long, is not worth a line.
+    void redis_is_away(const core::Failure& why) {
+        if (++redis_breaks_ < 2 || !redis_outage_.failed(around_.clock.steady_now())) return;
+        core::log_warning("serve.redis_away", {{"error", why.what()}});
+    }
+
+    void redis_is_back() {
+        redis_breaks_ = 0;
+        if (redis_outage_.recovered()) core::log_info("serve.redis_back");
+    }
+
     void drain() {
         around_.is_draining = true;
         error_code ignored;
@@ -157,6 +170,8 @@ private:
     Timer timer_{context_};
     Timer pause_{context_};
     std::uint16_t port_ = 0;
+    int redis_breaks_ = 0;  ///< Since it was last connected.
+    Outage redis_outage_;
     serve::RedisSource redis_;
     serve::KeyView keys_;
     DateLine date_;

@@ -37,6 +37,10 @@ void bind_http(core::Settings& settings, ServeSettings& mine) {
 
 void ServeSettings::bind(core::Settings& settings) {
     redis.bind(settings);
+    bind_serve(settings);
+}
+
+void ServeSettings::bind_serve(core::Settings& settings) {
     bind_http(settings, *this);
     settings.bind("serve.memory_bytes_max", memory_bytes_max, "Files kept in memory, by all threads together",
                   kMebibyte, kMebibyte * kMany);

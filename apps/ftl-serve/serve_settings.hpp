@@ -35,6 +35,8 @@ struct ServeSettings {
     cache::ConnectionSettings cache;  ///< Made by complete().
 
     void bind(core::Settings& settings);
+    /// Section serve alone, for who has section cache from elsewhere.
+    void bind_serve(core::Settings& settings);
     /// Reads the password file and checks what concerns several settings. Throws core::InvalidInput.
     void complete();
 };

@@ -6,11 +6,13 @@
 #include <vector>
 
 #include <ftlfeed/cache/cache_client.hpp>
+#include <ftlfeed/core/guarded.hpp>
 #include <ftlfeed/core/log.hpp>
 #include <ftlfeed/store/listener.hpp>
 
 #include "common/listen_address.hpp"
 #include "common/ops_server.hpp"
+#include "common/outage.hpp"
 #include "common/supervisor.hpp"
 #include "ftl-serve/pull_loop.hpp"
 #include "serve/redis_keeper.hpp"
@@ -48,6 +50,15 @@ cache::ConnectionSettings keeper_settings(const ServeSettings& settings) {
     return quick;
 }
 
+/// A Redis that takes no writes costs a read of Postgres for each file and second: somebody should know.
+void note_write(core::Guarded<Outage>& outage, core::SteadyTime now, const std::string& trouble) {
+    const bool is_news =
+        outage.with([&](Outage& mine) { return trouble.empty() ? mine.recovered() : mine.failed(now); });
+    if (!is_news) return;
+    if (trouble.empty()) return core::log_info("serve.redis_takes_writes");
+    core::log_warning("serve.redis_takes_no_writes", {{"error", trouble}});
+}
+
 void add_key_refresher(Supervisor& workers, Runtime& runtime, serve::KeyRing& keys, store::WakeUp& wake,
                        std::chrono::milliseconds poll) {
     workers.add_retrying("keys", [&keys, &wake, &runtime, poll](Worker& worker) {
@@ -65,7 +76,10 @@ void add_key_refresher(Supervisor& workers, Runtime& runtime, serve::KeyRing& ke
 void run_serve(Runtime& runtime, const ServeSettings& settings) {
     raise_descriptor_limit();
     serve::KeyRing keys(settings.grace, runtime.clock());
-    serve::RedisKeeper keeper(keeper_settings(settings));
+    core::Guarded<Outage> outage;
+    serve::RedisKeeper keeper(keeper_settings(settings), [&](const std::string& trouble) {
+        note_write(outage, runtime.clock().steady_now(), trouble);
+    });
     const auto keep = [&keeper](const std::string& doc_key, const serve::DocumentPtr& document) {
         keeper.keep(doc_key, *document);
     };
@@ -101,7 +115,7 @@ void run_serve(Runtime& runtime, const ServeSettings& settings) {
 void check_cache(const ServeSettings& settings) {
     auto quick = settings.cache;
     quick.connect_timeout = quick.request_timeout = kPostgresLimit;
-    cache::CacheClient(quick).ping();
+    cache::CacheClient(quick).try_write();
 }
 
 }  // namespace ftlfeed::app

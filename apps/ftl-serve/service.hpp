@@ -8,7 +8,7 @@ namespace ftlfeed::app {
 /// What ftl-serve does, until the stop.
 void run_serve(Runtime& runtime, const ServeSettings& settings);
 
-/// The part of --check: does Redis answer? Throws core::Failure.
+/// The part of --check: does Redis answer and take what this server reads from Postgres? Throws core::Failure.
 void check_cache(const ServeSettings& settings);
 
 }  // namespace ftlfeed::app

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <utility>
 
 #include "cache/connection.hpp"
 #include "serve/document_source.hpp"
@@ -15,8 +16,10 @@ public:
         std::chrono::milliseconds check{50};
         std::chrono::milliseconds fetch{1000};
     };
-    RedisSource(boost::asio::io_context& loop, const cache::ConnectionSettings& settings, const Limits& limits)
-        : limits_(limits), questions_(loop, settings), bodies_(loop, settings) {}
+    /// `events` are those of the connection that is asked at each hit.
+    RedisSource(boost::asio::io_context& loop, const cache::ConnectionSettings& settings, const Limits& limits,
+                cache::Connection::Events events = {})
+        : limits_(limits), questions_(loop, settings, std::move(events)), bodies_(loop, settings) {}
 
     std::shared_ptr<const bool> version(const std::string& doc_key,
                                         std::function<void(VersionResult)> handler) override;

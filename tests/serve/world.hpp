@@ -93,7 +93,9 @@ class ServeWorld {
 public:
     explicit ServeWorld(std::vector<std::string> more = {}) : ServeWorld(std::nullopt, std::move(more)) {}
     /// On another Postgres than the tests' own.
-    ServeWorld(const std::optional<std::string>& uri, std::vector<std::string> more) : more_(std::move(more)) {
+    ServeWorld(const std::optional<std::string>& uri, std::vector<std::string> more,
+               std::vector<std::string> redis_options = {})
+        : redis(std::move(redis_options)), more_(std::move(more)) {
         if (!uri) db_.emplace();
         uri_ = uri.value_or(db_ ? db_->uri() : "");
         add_client(uri_);
@@ -143,6 +145,7 @@ public:
         const auto at = text.find("\n" + name + " ");
         return at == std::string::npos ? 0 : std::stod(text.substr(at + name.size() + 2));
     }
+    [[nodiscard]] std::string log() const { return read_file(temp / "log"); }
     void exec(const std::string& sql) const {
         pqxx::connection connection(uri_);
         pqxx::nontransaction(connection).exec(sql);
