@@ -7,7 +7,7 @@ set -euo pipefail
 readonly kUsage='usage: tools/setup.sh [run|test|check|bench|browser]...   (default: run)
 
   run      build and run: compiler, libraries, Postgres, Redis, and what the checker needs
-  test     the test framework, a compiler cache, git
+  test     the test framework, a compiler cache, git, servers that tests stand behind
   check    clang-format-16 and clang-tidy-16 (left out, with a line, where Debian has no 16)
   bench    what bench/run.sh measures with
   browser  Chromium for the tests of web pages'
@@ -45,7 +45,7 @@ packages_of() {
                 libpqxx-dev libspdlog-dev libssl-dev libtomlplusplus-dev ninja-build pkg-config postgresql prometheus-cpp-dev \
                 python3 python3-psycopg2 python3-redis rapidjson-dev redis-server "$(boost_package)"
             ;;
-        test) echo ccache doctest-dev git $(node_packages) ;;
+        test) echo ccache doctest-dev git nginx $(node_packages) ;;
         check) echo clang-format-16 clang-tidy-16 ;;
         bench) echo git libpq-dev nginx python3-httptools python3-starlette python3-uvicorn python3-uvloop wrk ;;
         browser) echo chromium chromium-driver ;;
