@@ -64,6 +64,8 @@ TEST_CASE("serve.pull: a client that has the version gets a 304 of its coding an
         const auto answer = world.get(kFile, "If-None-Match: "s + tag + "\r\n");
         CHECK(answer.status == 304);
         CHECK(answer.field("ETag") == "\"1000-5-1\"");
+        CHECK(answer.field("Vary") == "Accept-Encoding");
+        CHECK(answer.field("Last-Modified") == serve::http_date(1'780'000'005));
         CHECK(answer.field("Content-Length").empty());
     }
     CHECK(world.get(kFile, "If-None-Match: \"1000-5-1-gzip\"\r\n").status == 200);
@@ -268,6 +270,20 @@ TEST_CASE("serve.pull: who sends its head too slowly is told and closed while ot
     CHECK(is_closed_after(idle));
 }
 
+TEST_CASE("serve.pull: a head that comes byte by byte is over at its limit however steadily it comes") {
+    const ServeWorld world({"--serve.head_timeout_ms", "400"});
+    put(world.redis, "wc/calendar", document("one", 5));
+    auto slow = world.connect();
+    const auto request = "GET " + kFile + " HTTP/1.1\r\nHost: a\r\n" + kKeyField;
+    const auto begin = std::chrono::steady_clock::now();
+    // A byte whenever the server has said nothing for a moment.
+    for (std::size_t at = 0; at < request.size() && !slow.has_news(20); ++at) slow.send(request.substr(at, 1));
+    CHECK(std::chrono::steady_clock::now() - begin < 2s);
+    CHECK(read_answer(slow).status == 408);
+    CHECK(is_closed_after(slow));
+    CHECK(world.get(kFile).body == "one");
+}
+
 TEST_CASE("serve.pull: who does not take its answer is closed and holds up nobody") {
     const ServeWorld world({"--serve.write_timeout_ms", "300", "--serve.bytes_per_second_min", "1000000000",
                             "--serve.fetch_timeout_ms", "30000"});
@@ -285,6 +301,14 @@ TEST_CASE("serve.pull: who does not take its answer is closed and holds up nobod
     }));
     // What was on its way comes, and then the connection ends before the answer does.
     CHECK(read_answer(lazy).body.size() < body.size());
+
+    // Nor does it help to take a little of it again and again.
+    auto sipping = world.connect();
+    sipping.send("GET /feeds/wc/standings HTTP/1.1\r\nHost: a\r\n" + kKeyField + "\r\n");
+    REQUIRE(wait_until([&] {
+        static_cast<void>(sipping.receive(1));
+        return world.metric("ftl_serve_connections") == 0;
+    }));
 }
 
 TEST_CASE("serve.pull: one client too many is closed and the others are served on") {
