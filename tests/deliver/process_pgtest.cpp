@@ -48,27 +48,43 @@ private:
     int removals_ = 0;
 };
 
+std::vector<std::string> command_of(const DeliverWorld& world, const std::string& worker) {
+    return {app("ftl-deliver").string(),
+            "--postgres.uri",
+            world.db.uri(),
+            "--deliver.enabled",
+            "true",
+            "--deliver.worker",
+            worker,
+            "--deliver.lease_ttl_ms",
+            "800",
+            "--deliver.lease_margin_ms",
+            "100",
+            "--deliver.look_interval_ms",
+            "50",
+            "--build.builders",
+            "0"};
+}
+
 Process start(const DeliverWorld& world, const std::string& worker, const std::string& crash_at = "",
               const std::vector<std::string>& more = {}) {
-    std::vector<std::string> command{app("ftl-deliver").string(),
-                                     "--postgres.uri",
-                                     world.db.uri(),
-                                     "--deliver.enabled",
-                                     "true",
-                                     "--deliver.worker",
-                                     worker,
-                                     "--deliver.lease_ttl_ms",
-                                     "800",
-                                     "--deliver.lease_margin_ms",
-                                     "100",
-                                     "--deliver.look_interval_ms",
-                                     "50",
-                                     "--build.builders",
-                                     "0"};
+    auto command = command_of(world, worker);
     command.insert(command.end(), more.begin(), more.end());
     ProcessOptions options;
     if (!crash_at.empty()) options.environment["FTL_CRASH_AT"] = crash_at;
     options.log = world.temp / (worker + ".log");
+    return Process(command, options);
+}
+
+/// In mounts of its own, where `folder` is a disk of 64 KiB.
+Process start_with_small_disk(const DeliverWorld& world, const std::filesystem::path& folder) {
+    std::vector<std::string> command{"unshare", "--mount"};
+    if (::geteuid() != 0) command.emplace_back("--map-root-user");
+    command.insert(command.end(),
+                   {"sh", "-c", "mount -t tmpfs -o size=64k tmpfs \"$0\" && exec \"$@\"", folder.string()});
+    for (const auto& word : command_of(world, "main")) command.push_back(word);
+    ProcessOptions options;
+    options.log = world.temp / "main.log";
     return Process(command, options);
 }
 
@@ -188,4 +204,38 @@ TEST_CASE("deliver.process: a paused process is replaced and publishes nothing o
     CHECK(log.renames() == world.proofs());
     CHECK(zombie.terminate(20s).exit_code == 0);
     CHECK(heir.terminate(20s).exit_code == 0);
+}
+
+TEST_CASE(
+    "deliver.process: a full disk keeps the old file and alerts and holds up no other and ends when there is room") {
+    const DeliverWorld world;
+    world.add_destination("full");
+    world.add_destination("good");
+    auto process = start_with_small_disk(world, world.folder("full"));
+    const auto inside = std::filesystem::path("/proc") / std::to_string(process.pid()) / "root";
+    const auto place = inside / world.folder("full").relative_path() / "wc";
+    world.publish("wc/calendar", "old");
+    REQUIRE(wait_until([&] { return world.proofs() == 2 || !process.is_running(); }, 20s));
+    if (!process.is_running()) {
+        MESSAGE("no right to mount: the disk was not filled here");
+        return;
+    }
+    CHECK(content(place / "calendar.json") == "old");
+    const std::string large(200'000, 'x');
+    world.publish("wc/calendar", large);
+    REQUIRE(holds(world.folder("good") / "wc/calendar.json", large));
+    const auto alerts = [&] {
+        return world.count("alert WHERE kind = 'deliver.failing' AND subject = 'acme/full' AND cleared_at IS NULL");
+    };
+    REQUIRE(wait_until([&] { return alerts() == 1; }, 20s));
+    CHECK(world.db.value("SELECT last_error FROM delivery_assignment WHERE name = 'full'").find("ENOSPC") !=
+          std::string::npos);
+    CHECK(content(place / "calendar.json") == "old");
+    CHECK(run_command({"nsenter", "-t", std::to_string(process.pid()), "-m", "mount", "-o", "remount,size=4m",
+                       world.folder("full").string()})
+              .exit_code == 0);
+    REQUIRE(holds(place / "calendar.json", large));
+    CHECK(wait_until([&] { return alerts() == 0 && world.owed() == 0; }, 20s));
+    CHECK(std::distance(std::filesystem::directory_iterator(place), {}) == 1);
+    CHECK(process.terminate(20s).exit_code == 0);
 }
