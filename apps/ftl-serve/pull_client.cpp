@@ -1,15 +1,10 @@
 #include "ftl-serve/pull_client.hpp"
 
 #include <algorithm>
-#include <array>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/write.hpp>
 #include <utility>
 
 namespace ftlfeed::app {
 
-namespace asio = boost::asio;
-using boost::system::error_code;
 using serve::PlainStatus;
 using serve::PullAnswer;
 using serve::Verdict;
@@ -25,6 +20,8 @@ constexpr std::size_t kCopiedBytesMax = 16 * 1024;
 constexpr std::size_t kOutputBytesMax = 64 * 1024;
 constexpr std::size_t kOutputBytesKept = 24 * 1024;
 constexpr milliseconds kLinger{1000};
+/// Of one client in one turn; then others are served before it.
+constexpr int kReceivesMax = 4;
 
 }  // namespace
 
@@ -52,15 +49,24 @@ const std::string& DateLine::text() {
     return text_;
 }
 
-PullClient::PullClient(PullSocket socket, PullSurroundings& around) : socket_(std::move(socket)), around_(around) {
-    error_code ignored;  // Where it is not to be had the answers come a little later.
-    socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
-    socket_.non_blocking(true, ignored);
+PullClient::PullClient(int socket, PullSurroundings& around) : around_(around), socket_(socket, around.ready, *this) {
+    set_limit(around_.settings.idle_timeout);
 }
 
-void PullClient::begin() {
-    set_limit(around_.settings.idle_timeout);
-    read();
+void PullClient::ready(std::uint32_t events) {
+    socket_.note(events);
+    receives_ = 0;
+    switch (state_) {
+        case State::kReading:
+            if (receive()) serve_input();
+            return;
+        case State::kAsking:
+            return;  // What it says meanwhile is read after the answer.
+        case State::kWriting:
+            return write_rest();
+        case State::kLingering:
+            return read_and_drop();
+    }
 }
 
 void PullClient::look(core::SteadyTime now) {
@@ -76,47 +82,46 @@ void PullClient::drain() {
     if (state_ == State::kReading && !has_begun_head_) close();
 }
 
-void PullClient::close() {
-    error_code ignored;  // The other side may be gone already.
-    socket_.close(ignored);
-}
-
-void PullClient::read() {
-    if (input_end_ == input_.size()) {
-        input_.erase(0, input_begin_);
-        input_end_ -= std::exchange(input_begin_, 0);
-        const auto grown = std::max(kInputBytesFirst, input_end_ * 2);
-        input_.resize(std::min(grown, around_.head_limits.bytes_max + kInputBytesFirst));
-    }
-    is_read_pending_ = true;
-    socket_.async_read_some(asio::buffer(input_.data() + input_end_, input_.size() - input_end_),
-                            [self = shared_from_this()](error_code error, std::size_t bytes) {
-                                self->is_read_pending_ = false;
-                                // A time limit was over meanwhile, and its answer is on its way or sent.
-                                if (self->state_ == State::kWriting) return;
-                                if (error) return self->close();
-                                self->state_ == State::kLingering ? self->read_and_drop() : self->received(bytes);
-                            });
-}
-
-void PullClient::received(std::size_t bytes) {
-    input_end_ += bytes;
-    if (!has_begun_head_) {
-        has_begun_head_ = true;
-        set_limit(around_.settings.head_timeout);
-    }
-    serve_input();
-}
+void PullClient::close() { socket_.close(); }
 
 void PullClient::serve_input() {
     for (;;) {
         take_requests();
         // What is answered already waits for the answer that is being asked for: one after the other on one socket.
         if (state_ == State::kAsking) return;
-        if (output_.empty()) break;
-        if (!flush()) return;
+        if (!output_.empty()) {
+            if (!flush()) return;
+        } else {
+            if (is_closing_) return linger();
+            if (!receive()) return;
+        }
     }
-    is_closing_ ? linger() : read();
+}
+
+bool PullClient::receive() {
+    if (!has_begun_head_ && input_begin_ < input_end_) {
+        has_begun_head_ = true;
+        set_limit(around_.settings.head_timeout);
+    }
+    if (!socket_.may_receive()) return false;
+    if (receives_ >= kReceivesMax) {
+        socket_.tell_again();
+        return false;
+    }
+    ++receives_;
+    make_room();
+    const auto bytes = socket_.receive(input_.data() + input_end_, input_.size() - input_end_);
+    if (!bytes) close();
+    input_end_ += bytes.value_or(0);
+    return bytes.value_or(0) > 0;
+}
+
+void PullClient::make_room() {
+    if (input_end_ < input_.size()) return;
+    input_.erase(0, input_begin_);
+    input_end_ -= std::exchange(input_begin_, 0);
+    const auto grown = std::max(kInputBytesFirst, input_end_ * 2);
+    input_.resize(std::min(grown, around_.head_limits.bytes_max + kInputBytesFirst));
 }
 
 void PullClient::take_requests() {
@@ -180,7 +185,7 @@ void PullClient::ask_cache(const serve::FeedPath& path) {
     coding_ = *coding;
     state_ = State::kAsking;
     doc_key_ = path.doc_key;
-    around_.cache.get(path.doc_key, [self = shared_from_this()](const PullAnswer& answer) { self->answer(answer); });
+    around_.cache.get(path.doc_key, [this](const PullAnswer& answer) { this->answer(answer); });
 }
 
 void PullClient::answer(const PullAnswer& answer) {
@@ -217,10 +222,10 @@ void PullClient::answer_file(const PullAnswer& answer) {
         add_file(answer, copy.plain_body);
         return serve_input();
     }
-    around_.cache.with_plain(doc_key_, answer.copy, [self = shared_from_this(), answer](bool is_there) {
-        if (self->is_closed()) return;
-        is_there ? self->add_file(answer, answer.copy->plain_body) : self->add_plain(PlainStatus::kUnavailable);
-        self->serve_input();
+    around_.cache.with_plain(doc_key_, answer.copy, [this, answer](bool is_there) {
+        if (is_closed()) return;
+        is_there ? add_file(answer, answer.copy->plain_body) : add_plain(PlainStatus::kUnavailable);
+        serve_input();
     });
 }
 
@@ -272,46 +277,36 @@ void PullClient::answered() {
     state_ = State::kReading;
     input_begin_ += head_bytes_;
     head_bytes_ = 0;
-    if (input_begin_ == input_end_) {
-        input_begin_ = input_end_ = 0;
-        has_begun_head_ = false;
-        set_limit(around_.settings.idle_timeout);
-    } else {
-        set_limit(around_.settings.head_timeout);
-    }
+    if (input_begin_ == input_end_) input_begin_ = input_end_ = 0;
+    has_begun_head_ = false;
+    set_limit(around_.settings.idle_timeout);
 }
 
 bool PullClient::flush() {
-    error_code error;
-    const std::array<asio::const_buffer, 2> pieces{asio::buffer(output_), asio::buffer(body_.data(), body_.size())};
-    const auto done = body_.empty() ? socket_.write_some(pieces[0], error) : socket_.write_some(pieces, error);
-    if (error && error != asio::error::would_block) {
+    const auto of_output = std::min(sent_, output_.size());
+    const auto taken = socket_.send(std::string_view(output_).substr(of_output), body_.substr(sent_ - of_output));
+    if (!taken) {
         close();
         return false;
     }
-    if (done == output_.size() + body_.size()) {
+    sent_ += *taken;
+    const auto left = output_.size() + body_.size() - sent_;
+    if (left == 0) {
         written();
         return true;
     }
-    write_rest(error ? 0 : done);
+    if (state_ != State::kWriting) {
+        state_ = State::kWriting;
+        const auto pace = static_cast<std::size_t>(around_.settings.bytes_per_second_min);
+        set_limit(around_.settings.write_timeout + std::chrono::seconds(left / pace));
+    }
     return false;
 }
 
-void PullClient::write_rest(std::size_t done) {
-    state_ = State::kWriting;
-    const auto left = output_.size() + body_.size() - done;
-    const auto pace = static_cast<std::size_t>(around_.settings.bytes_per_second_min);
-    set_limit(around_.settings.write_timeout + std::chrono::seconds(left / pace));
-    const auto of_output = std::min(done, output_.size());
-    const auto of_body = done - of_output;
-    const std::array<asio::const_buffer, 2> pieces{asio::buffer(output_.data() + of_output, output_.size() - of_output),
-                                                   asio::buffer(body_.data() + of_body, body_.size() - of_body)};
-    asio::async_write(socket_, pieces, [self = shared_from_this()](error_code error, std::size_t) {
-        if (error) return self->close();
-        self->written();
-        self->set_limit(self->around_.settings.idle_timeout);
-        self->serve_input();
-    });
+void PullClient::write_rest() {
+    if (!flush()) return;
+    set_limit(around_.settings.idle_timeout);
+    serve_input();
 }
 
 void PullClient::written() {
@@ -320,25 +315,24 @@ void PullClient::written() {
     if (output_.capacity() > kOutputBytesKept) output_.shrink_to_fit();
     body_ = {};
     body_owner_.reset();
+    sent_ = 0;
     state_ = State::kReading;
 }
 
 /// All is said. What still comes is read and thrown away for a moment: closing over unread bytes would send a reset, and
 /// that could take the answer away from the client.
 void PullClient::linger() {
-    error_code ignored;
     state_ = State::kLingering;
     set_limit(kLinger);
-    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-    if (!is_read_pending_) read_and_drop();
+    socket_.end_sending();
+    read_and_drop();
 }
 
 void PullClient::read_and_drop() {
-    is_read_pending_ = true;
-    socket_.async_read_some(asio::buffer(input_), [self = shared_from_this()](error_code error, std::size_t) {
-        self->is_read_pending_ = false;
-        error ? self->close() : self->read_and_drop();
-    });
+    for (; socket_.may_receive(); ++receives_) {
+        if (receives_ >= kReceivesMax) return socket_.tell_again();
+        if (!socket_.receive(input_.data(), input_.size())) return close();
+    }
 }
 
 void PullClient::set_limit(milliseconds limit) { deadline_ = around_.clock.steady_now() + limit; }

@@ -1,9 +1,7 @@
 #pragma once
 
-#include <boost/asio/basic_stream_socket.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -11,14 +9,13 @@
 #include <ftlfeed/core/metrics.hpp>
 #include <ftlfeed/serve/key_ring.hpp>
 
+#include "ftl-serve/client_socket.hpp"
+#include "ftl-serve/ready_set.hpp"
 #include "ftl-serve/request_head.hpp"
 #include "ftl-serve/serve_settings.hpp"
 #include "serve/pull_cache.hpp"
 
 namespace ftlfeed::app {
-
-/// A socket without the indirection of a type-erased executor.
-using PullSocket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
 
 /// Answers by status, counted for /metrics.
 struct PullCounters {
@@ -52,6 +49,7 @@ private:
 struct PullSurroundings {
     const ServeSettings& settings;
     HeadLimits head_limits;
+    ReadySet& ready;
     serve::KeyView& keys;
     serve::PullCache& cache;
     DateLine& date;
@@ -60,19 +58,21 @@ struct PullSurroundings {
     bool is_draining = false;
 };
 
-/// One client's connection: requests one after the other, answers in their order. Lives as long as a handler of its own
-/// waits. Threads: confined to its loop.
-class PullClient : public std::enable_shared_from_this<PullClient> {
+/// One client's connection: requests one after the other, answers in their order. The cache holds a bare pointer while it is
+/// asked, so whoever owns a client keeps it until is_over(), or until the cache runs no more. Threads: confined to its loop.
+class PullClient final : public ReadySet::Owner {
 public:
-    PullClient(PullSocket socket, PullSurroundings& around);
+    /// Takes over `socket`, a descriptor that does not block, and serves it when it is ready.
+    PullClient(int socket, PullSurroundings& around);
 
-    void begin();
+    void ready(std::uint32_t events) override;
     /// Called every 100 ms or so: ends what takes longer than it may.
     void look(core::SteadyTime now);
     /// Takes no further request.
     void drain();
     void close();
-    [[nodiscard]] bool is_closed() const { return !socket_.is_open(); }
+    /// Closed, and the cache has no question of its any more.
+    [[nodiscard]] bool is_over() const { return is_closed() && state_ != State::kAsking; }
 
 private:
     enum class State {
@@ -82,10 +82,12 @@ private:
         kLingering,  ///< All is said; what still comes is read and thrown away, so that the answer is not reset.
     };
 
-    void read();
-    void received(std::size_t bytes);
-    /// Answers as many requests as are there, and goes on reading.
+    [[nodiscard]] bool is_closed() const { return !socket_.is_open(); }
+    /// Answers what is there, and what comes meanwhile. Goes on by itself after what it has to wait for.
     void serve_input();
+    /// Returns whether more bytes came.
+    bool receive();
+    void make_room();
     void take_requests();
     HeadResult read_request(std::string_view input);
     void serve_one();
@@ -99,21 +101,21 @@ private:
     void end_head();
     void answered();
 
-    /// Returns whether everything is sent; else it goes on by itself, or the client is gone.
+    /// Returns whether everything is sent; else it goes on when the socket holds more, or the client is gone.
     bool flush();
-    void write_rest(std::size_t done);
+    void write_rest();
     void written();
     void linger();
     void read_and_drop();
     void set_limit(std::chrono::milliseconds limit);
 
-    PullSocket socket_;
     PullSurroundings& around_;
+    ClientSocket socket_;
     State state_ = State::kReading;
     core::SteadyTime deadline_;
     bool has_begun_head_ = false;
-    bool is_read_pending_ = false;  ///< Then `input_` must stay where it is.
-    bool is_closing_ = false;       ///< After the answers that are in `output_`.
+    bool is_closing_ = false;  ///< After the answers that are in `output_`.
+    int receives_ = 0;         ///< Since ready() was called last.
 
     std::string input_;
     std::size_t input_begin_ = 0;  ///< Up to here it has been answered.
@@ -129,6 +131,7 @@ private:
     std::string output_;
     std::shared_ptr<const void> body_owner_;  ///< Keeps `body_`: one that is too large to be copied into `output_`.
     std::string_view body_;
+    std::size_t sent_ = 0;  ///< Of `output_` and `body_`.
 };
 
 }  // namespace ftlfeed::app

@@ -1,13 +1,15 @@
 #include "ftl-serve/pull_loop.hpp"
 
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <list>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,8 @@ namespace {
 
 constexpr milliseconds kSweepInterval{50};
 constexpr milliseconds kAcceptPause{200};
+/// Taken in one turn.
+constexpr int kAcceptsMax = 64;
 /// Clients are looked at this often: their limits are seconds.
 constexpr int kSweepsPerLook = 4;
 
@@ -65,8 +69,10 @@ public:
           cache_(pull_settings(settings_),
                  {redis_, shared.postgres, shared.backroom, shared.keep,
                   [this](std::function<void()> work) { asio::post(context_, std::move(work)); }, shared.clock}),
-          around_{settings_,   {static_cast<std::size_t>(settings_.head_bytes_max)}, keys_, cache_, date_, counters_,
-                  shared.clock},
+          around_{settings_, {static_cast<std::size_t>(settings_.head_bytes_max)},
+                  ready_,    keys_,
+                  cache_,    date_,
+                  counters_, shared.clock},
           clients_max_(static_cast<std::size_t>(settings_.connections_max / settings_.threads)) {
         listen(address);
     }
@@ -82,6 +88,7 @@ public:
     [[nodiscard]] std::uint16_t port() const { return port_; }
 
     void run(const std::stop_token& stop) {
+        ready_.begin();
         accept();
         sweep();
         const std::stop_callback drains(stop, [this] { asio::post(context_, [this] { drain(); }); });
@@ -97,6 +104,7 @@ private:
             share_port(acceptor_);
             acceptor_.bind(endpoint);
             acceptor_.listen();
+            acceptor_.native_non_blocking(true);
             port_ = acceptor_.local_endpoint().port();
         } catch (const boost::system::system_error& error) {
             throw core::Failure::unavailable("serve.address " + address.ip + ":" + std::to_string(address.port) + ": " +
@@ -105,25 +113,39 @@ private:
     }
 
     void accept() {
-        acceptor_.async_accept([this](error_code error, PullSocket socket) {
-            if (error == asio::error::operation_aborted || !acceptor_.is_open()) return;
-            if (error) {
-                core::log_warning("serve.accept_failed", {{"error", error.message()}});
-                // Out of descriptors, say: it would come again at once.
-                pause_.expires_after(kAcceptPause);
-                return pause_.async_wait([this](error_code) { accept(); });
-            }
-            welcome(std::move(socket));
-            accept();
+        acceptor_.async_wait(Acceptor::wait_read, [this](error_code error) {
+            if (error || !acceptor_.is_open()) return;
+            if (take_clients()) return accept();
+            core::log_warning("serve.accept_failed", {{"error", std::generic_category().message(errno)}});
+            // Out of descriptors, say: it would come again at once.
+            pause_.expires_after(kAcceptPause);
+            pause_.async_wait([this](error_code) { accept(); });
         });
     }
 
-    void welcome(PullSocket socket) {
-        // One too many is closed at once; the others are served on.
-        if (clients_.size() >= clients_max_) return refused_.increment();
+    /// Returns false, with errno, when the system has nothing left for them.
+    bool take_clients() {
+        for (int i = 0; i < kAcceptsMax; ++i) {
+            const int socket = ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+            if (socket >= 0) {
+                welcome(socket);
+            } else if (errno == EAGAIN) {
+                return true;
+            } else if (errno != ECONNABORTED && errno != EPROTO && errno != EINTR) {
+                return false;  // The others are one client's, who has gone already.
+            }
+        }
+        return true;
+    }
+
+    void welcome(int socket) {
+        if (clients_.size() >= clients_max_) {
+            // One too many is closed at once; the others are served on.
+            ::close(socket);
+            return refused_.increment();
+        }
         connected_.add(1);
-        clients_.push_back(std::make_shared<PullClient>(std::move(socket), around_));
-        clients_.back()->begin();
+        clients_.push_back(std::make_unique<PullClient>(socket, around_));
     }
 
     void sweep() {
@@ -139,10 +161,10 @@ private:
 
     void look() {
         const auto now = around_.clock.steady_now();
-        std::erase_if(clients_, [&](const std::shared_ptr<PullClient>& client) {
+        std::erase_if(clients_, [&](const std::unique_ptr<PullClient>& client) {
             client->look(now);
-            if (client->is_closed()) connected_.add(-1);
-            return client->is_closed();
+            if (client->is_over()) connected_.add(-1);
+            return client->is_over();
         });
     }
 
@@ -166,6 +188,7 @@ private:
 
     const ServeSettings& settings_;
     asio::io_context context_{1};
+    ReadySet ready_{context_};
     Acceptor acceptor_{context_};
     Timer timer_{context_};
     Timer pause_{context_};
@@ -182,7 +205,7 @@ private:
     PullSurroundings around_;
     std::size_t clients_max_;
     int sweeps_ = 0;
-    std::vector<std::shared_ptr<PullClient>> clients_;
+    std::vector<std::unique_ptr<PullClient>> clients_;
 };
 
 PullLoop::PullLoop(const PullShared& shared, const ListenAddress& address)

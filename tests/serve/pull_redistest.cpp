@@ -286,7 +286,7 @@ TEST_CASE("serve.pull: a head that comes byte by byte is over at its limit howev
 
 TEST_CASE("serve.pull: who does not take its answer is closed and holds up nobody") {
     const ServeWorld world({"--serve.write_timeout_ms", "300", "--serve.bytes_per_second_min", "1000000000",
-                            "--serve.fetch_timeout_ms", "30000"});
+                            "--serve.fetch_timeout_ms", "30000", "--serve.check_timeout_ms", "30000"});
     // Does not pack, and is more than a socket holds.
     std::string body(16'000'000, '\0');
     std::uint32_t random = 1;
@@ -309,6 +309,41 @@ TEST_CASE("serve.pull: who does not take its answer is closed and holds up nobod
         static_cast<void>(sipping.receive(1));
         return world.metric("ftl_serve_connections") == 0;
     }));
+}
+
+TEST_CASE("serve.pull: a flood of requests on one connection is answered whole and holds up nobody") {
+    const ServeWorld world;
+    put(world.redis, "wc/calendar", document("one", 5));
+    auto flood = world.connect();
+    constexpr int kRequests = 20'000;
+    std::jthread sender([&] {
+        // No key: what is answered without a question to Redis could keep a loop busy for ever.
+        std::string requests;
+        for (int i = 0; i <= kRequests; ++i) requests += "GET " + kFile + " HTTP/1.1\r\nHost: a\r\n\r\n";
+        flood.send(requests);
+    });
+    const auto first = read_answer(flood);
+    REQUIRE(first.status == 401);
+    const auto answer_bytes = first.head.size() + first.body.size();
+    constexpr int kParts = 20;
+    for (int i = 0; i < kParts; ++i) {
+        const auto answers = flood.receive_exactly(answer_bytes * kRequests / kParts);
+        CHECK(answers.size() == answer_bytes * kRequests / kParts);
+        CHECK(answers.ends_with(first.body));
+        CHECK(world.get(kFile).body == "one");
+    }
+}
+
+TEST_CASE("serve.pull: a client that has ended its side is answered what it asked before") {
+    const ServeWorld world;
+    put(world.redis, "wc/calendar", document("one", 5));
+    const auto request = "GET " + kFile + " HTTP/1.1\r\nHost: a\r\n" + kKeyField + "\r\n";
+    auto socket = world.connect();
+    socket.send(request + request);
+    socket.end_sending();
+    CHECK(read_answer(socket).body == "one");
+    CHECK(read_answer(socket).body == "one");
+    CHECK(is_closed_after(socket));
 }
 
 TEST_CASE("serve.pull: one client too many is closed and the others are served on") {
