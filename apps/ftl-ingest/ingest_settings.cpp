@@ -50,6 +50,10 @@ void IngestSettings::bind(core::Settings& settings) {
                   milliseconds(10), kHour);
     settings.bind("ingest.bump_after_settlement", bump_after_settlement,
                   "Whether bumps of a settled fixture, which are always recorded, reach the totals");
+    settings.bind("capture.on_withdrawal", on_withdrawal,
+                  "Bumps of an event that the provider took back: reverse or keep");
+    settings.bind("capture.absences_max", absences_max,
+                  "Complete answers in a row without an event that withdraw it, where nothing else proves it", 1, 1000);
 }
 
 void IngestSettings::validate() const {
@@ -62,6 +66,9 @@ void IngestSettings::validate() const {
     if (provider_token_file.empty()) {
         throw core::InvalidInput(
             "provider.token_file is not set: write the token into a file that only this user reads");
+    }
+    if (on_withdrawal != "reverse" && on_withdrawal != "keep") {
+        throw core::InvalidInput("capture.on_withdrawal is \"" + on_withdrawal + "\"; it may be reverse or keep");
     }
     // One lost renewal must not lose the lease.
     if (lease_renew * 2 > lease_ttl) {
@@ -88,6 +95,14 @@ capture::PollerSettings IngestSettings::polling() const {
     settings.season_days_ahead = std::chrono::days(season_days_ahead);
     settings.alert_failures = static_cast<int>(alert_failures);
     return settings;
+}
+
+capture::Ingest::Options IngestSettings::storing() const {
+    capture::Ingest::Options options;
+    options.bump_after_settlement = bump_after_settlement;
+    options.on_withdrawal = on_withdrawal == "keep" ? capture::OnWithdrawal::kKeep : capture::OnWithdrawal::kReverse;
+    options.absences_max = static_cast<std::int32_t>(absences_max);
+    return options;
 }
 
 store::LeaseKeeper::Settings IngestSettings::lease(const std::string& provider_name) const {

@@ -12,7 +12,7 @@
 
 namespace ftlfeed::app {
 
-/// The settings of ftl-ingest: sections provider and ingest. docs/configuration.md has each of them.
+/// The settings of ftl-ingest: sections provider, ingest and capture. docs/configuration.md has each of them.
 struct IngestSettings {
     std::string provider_kind = "sportmonks";
     std::string provider_url = "https://api.sportmonks.com";
@@ -27,6 +27,8 @@ struct IngestSettings {
     std::chrono::milliseconds lease_renew{2000};
     std::chrono::milliseconds lease_watch{1000};
     bool bump_after_settlement = false;
+    std::string on_withdrawal = "reverse";
+    std::int64_t absences_max = 3;
     capture::PollerSettings poller;
 
     void bind(core::Settings& settings);
@@ -36,6 +38,7 @@ struct IngestSettings {
     /// Reads the token. Throws core::InvalidInput.
     [[nodiscard]] capture::SportmonksSettings provider() const;
     [[nodiscard]] capture::PollerSettings polling() const;
+    [[nodiscard]] capture::Ingest::Options storing() const;
     [[nodiscard]] store::LeaseKeeper::Settings lease(const std::string& provider_name) const;
 };
 

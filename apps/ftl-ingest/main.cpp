@@ -33,7 +33,7 @@ int main(int argc, char** argv) {
         store::LeaseKeeper lease([&] { return runtime.connect("lease"); }, settings.lease(provider.name()),
                                  runtime.clock());
         capture::Poller poller(
-            provider, capture::Ingest(provider.name(), {settings.bump_after_settlement}), [&] { return lease.state(); },
+            provider, capture::Ingest(provider.name(), settings.storing()), [&] { return lease.state(); },
             settings.polling(), runtime.clock());
 
         app::Supervisor workers(runtime);

@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
     const capture::Ingest ingest("mine");
     for (int i = 0; i < 2; ++i) {
         const auto ticket = capture::draw_ticket(session);  // Before the provider is asked: it orders the answers.
-        const auto result = ingest.store(session, match(), ticket, capture::Source::kLive);
+        const auto result = ingest.store(session, match(), {ticket, capture::Source::kLive});
         std::cout << result.events_new << " new events, " << result.ledger_entries << " ledger entries\n";
     }
 }

@@ -9,6 +9,7 @@
 #include <ftlfeed/core/text.hpp>
 
 #include "capture/quarantine.hpp"
+#include "capture/sql_text.hpp"
 
 namespace ftlfeed::capture {
 namespace {
@@ -30,6 +31,7 @@ std::string rows_json(const std::vector<EventRow>& rows) {
         if (json.size() > 1) json += ',';
         json += "{\"provider_event_id\":" + std::to_string(event.id);
         json += ",\"match_event_id\":" + std::to_string(row.match_event_id);
+        json += std::string(",\"revision_kind\":\"") + row.revision_kind + '"';
         json += ",\"type_id\":" + std::to_string(event.type_id);
         json += ",\"type\":\"" + event_type_name(event.type_id) + "\"";
         json += ",\"minute\":" + number_or_null(event.minute);
@@ -45,6 +47,7 @@ std::string rows_json(const std::vector<EventRow>& rows) {
             json +=
                 ",\"result\":\"" + std::to_string(event.result->home) + "-" + std::to_string(event.result->away) + "\"";
         }
+        if (event.verdict != VarVerdict::kNone) json += ",\"verdict\":\"" + verdict_name(event.verdict) + '"';
         json += ",\"content_hash\":\"" + core::hex(content_hash(event, row.team_side)) + "\"";
         json += ",\"raw\":" + event.raw + "}";
     }
@@ -54,14 +57,15 @@ std::string rows_json(const std::vector<EventRow>& rows) {
 // The columns that both tables have, in this order, and how they come out of the JSON parameter.
 #define FTL_EVENT_COLUMNS                                                                      \
     "type_id, type, minute, extra_minute, team_side, participant_id, player_id, player_name, " \
-    "assist_player_id, assist_name, result, content_hash, raw_payload"
+    "assist_player_id, assist_name, result, verdict, content_hash, raw_payload"
 #define FTL_EVENT_VALUES                                                                                       \
     "r.type_id, r.type, r.minute, r.extra_minute, r.team_side, r.participant_id, r.player_id, r.player_name, " \
-    "r.assist_player_id, r.assist_name, r.result, decode(r.content_hash, 'hex'), r.raw"
-#define FTL_EVENT_RECORD                                                                                \
-    "r(provider_event_id bigint, match_event_id bigint, type_id integer, type text, minute integer, "   \
-    "extra_minute integer, team_side text, participant_id bigint, player_id bigint, player_name text, " \
-    "assist_player_id bigint, assist_name text, result text, content_hash text, raw jsonb)"
+    "r.assist_player_id, r.assist_name, r.result, r.verdict, decode(r.content_hash, 'hex'), r.raw"
+#define FTL_EVENT_RECORD                                                                                         \
+    "r(provider_event_id bigint, match_event_id bigint, revision_kind text, type_id integer, type text, minute " \
+    "integer, "                                                                                                  \
+    "extra_minute integer, team_side text, participant_id bigint, player_id bigint, player_name text, "          \
+    "assist_player_id bigint, assist_name text, result text, verdict text, content_hash text, raw jsonb)"
 
 constexpr const char* kInsertEvents =
     "INSERT INTO match_events (provider, fixture_id, source, ticket, may_bump, provider_event_id, " FTL_EVENT_COLUMNS
@@ -72,10 +76,29 @@ constexpr const char* kInsertEvents =
 
 constexpr const char* kInsertRevisions =
     "WITH made AS (INSERT INTO match_event_revision (match_event_id, kind, source, ticket, " FTL_EVENT_COLUMNS
-    ") SELECT r.match_event_id, 'corrected', $1, $2, " FTL_EVENT_VALUES
+    ") SELECT r.match_event_id, r.revision_kind, $1, $2, " FTL_EVENT_VALUES
     " FROM jsonb_to_recordset($3::jsonb) AS " FTL_EVENT_RECORD
     " ORDER BY r.provider_event_id RETURNING id, match_event_id)"
     " SELECT e.provider_event_id, made.id FROM made JOIN match_events e ON e.id = made.match_event_id";
+
+constexpr const char* kInsertWithdrawals =
+    "WITH made AS (INSERT INTO match_event_revision (match_event_id, kind, source, ticket, " FTL_EVENT_COLUMNS
+    ") SELECT r.id, 'withdrawn', $1, $2, r.type_id, r.type, r.minute, r.extra_minute, r.team_side, r.participant_id, "
+    "r.player_id, r.player_name, r.assist_player_id, r.assist_name, r.result, r.verdict, r.content_hash, r.raw_payload"
+    " FROM (SELECT e.id, e.provider_event_id, v.* FROM match_events e CROSS JOIN LATERAL ("
+    "SELECT " FTL_EVENT_COLUMNS
+    ", 0 AS place, 0 AS revision FROM match_events f WHERE f.id = e.id UNION ALL "
+    "SELECT " FTL_EVENT_COLUMNS
+    ", 1, id FROM match_event_revision WHERE match_event_id = e.id "
+    "ORDER BY place DESC, revision DESC LIMIT 1) v WHERE e.id = ANY($3::bigint[])) r"
+    " ORDER BY r.provider_event_id RETURNING id, match_event_id)"
+    " SELECT e.provider_event_id, made.id FROM made JOIN match_events e ON e.id = made.match_event_id";
+
+std::map<std::int64_t, std::int64_t> by_event(const pqxx::result& rows) {
+    std::map<std::int64_t, std::int64_t> revisions;
+    for (const auto& row : rows) revisions[row[0].as<std::int64_t>()] = row[1].as<std::int64_t>();
+    return revisions;
+}
 
 }  // namespace
 
@@ -92,12 +115,14 @@ std::vector<std::int64_t> insert_events(pqxx::transaction_base& tx, const RowCon
 
 std::map<std::int64_t, std::int64_t> insert_revisions(pqxx::transaction_base& tx, const RowContext& context,
                                                       const std::vector<EventRow>& rows) {
-    std::map<std::int64_t, std::int64_t> revisions;
-    if (rows.empty()) return revisions;
-    for (const auto& row : tx.exec_params(kInsertRevisions, context.source, context.ticket, rows_json(rows))) {
-        revisions[row[0].as<std::int64_t>()] = row[1].as<std::int64_t>();
-    }
-    return revisions;
+    if (rows.empty()) return {};
+    return by_event(tx.exec_params(kInsertRevisions, context.source, context.ticket, rows_json(rows)));
+}
+
+std::map<std::int64_t, std::int64_t> insert_withdrawals(pqxx::transaction_base& tx, const RowContext& context,
+                                                        const std::vector<std::int64_t>& match_event_ids) {
+    if (match_event_ids.empty()) return {};
+    return by_event(tx.exec_params(kInsertWithdrawals, context.source, context.ticket, bigint_array(match_event_ids)));
 }
 
 void insert_piecewise(pqxx::transaction_base& tx, const std::vector<EventRow>& rows,

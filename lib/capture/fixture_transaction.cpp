@@ -1,5 +1,6 @@
 #include "capture/fixture_transaction.hpp"
 
+#include <algorithm>
 #include <pqxx/result>
 #include <pqxx/transaction_base>
 
@@ -17,6 +18,11 @@ namespace {
 std::string home_text(const std::optional<Score>& score) { return score ? std::to_string(score->home) : ""; }
 std::string away_text(const std::optional<Score>& score) { return score ? std::to_string(score->away) : ""; }
 
+std::string truth_text(const std::optional<bool>& truth) {
+    if (!truth) return "";
+    return *truth ? "true" : "false";
+}
+
 std::optional<NamedRef> team_of(const pqxx::row& row, int id_column) {
     if (row[id_column].is_null()) return std::nullopt;
     return NamedRef{row[id_column].as<std::int64_t>(), row[id_column + 1].as<std::string>()};
@@ -25,26 +31,27 @@ std::optional<NamedRef> team_of(const pqxx::row& row, int id_column) {
 }  // namespace
 
 FixtureTransaction::FixtureTransaction(pqxx::transaction_base& tx, std::string provider, Ingest::Options options,
-                                       const Observation& observation, InsertMode mode)
+                                       const FixtureSnapshot& snapshot, const Asked& asked, InsertMode mode)
     : tx_(tx),
       provider_(std::move(provider)),
       options_(options),
-      snapshot_(observation.snapshot),
-      digest_(core::hex(digest(observation.snapshot))),
-      ticket_(observation.ticket),
-      source_(source_name(observation.source)),
+      snapshot_(snapshot),
+      digest_(core::hex(digest(snapshot))),
+      asked_(asked),
       mode_(mode),
       directory_(tx, provider_),
-      quarantine_(tx, provider_) {}
+      quarantine_(tx, provider_),
+      stored_(tx, provider_) {}
 
 StoreResult FixtureTransaction::run() {
     if (!lock_row() && !insert_row()) {
         result_.outcome = StoreResult::Outcome::kUnmapped;
         return result_;
     }
-    is_newer_ = ticket_ >= row_.ticket;
+    is_newer_ = asked_.ticket >= row_.ticket;
     // An incomplete fixture is looked at again: a quarantined payload may have changed where the digest does not see it.
-    if (is_newer_ && row_.digest == digest_ && !row_.is_incomplete) {
+    // So is one with open questions, which another answer of the same content may settle.
+    if (is_newer_ && row_.digest == digest_ && !row_.is_incomplete && !row_.has_open_questions) {
         note_seen();
         return result_;
     }
@@ -52,10 +59,11 @@ StoreResult FixtureTransaction::run() {
     // An older answer cannot know whether the match went on.
     is_open_ = is_newer_ ? is_open_for_bumps(row_.is_terminal, row_.state_id, snapshot_.is_terminal, snapshot_.state_id)
                          : !row_.is_terminal;
-    load_known();
-    sides_ = decide_sides(snapshot_, known_sides_);
+    compare_with_stored();
+    sides_ = decide_sides(snapshot_, stored_.sides());
     load_directory();
     store_events();
+    withdraw();
     move_ledger();
     for (const auto& rejected : snapshot_.rejected) refuse(rejected.id, rejected.raw, rejected.reason);
     const bool is_changed = update_row() || is_new_row_ || !new_ids_.empty() || !revisions_.empty();
@@ -72,7 +80,7 @@ bool FixtureTransaction::lock_row() {
     const auto rows = tx_.exec_params(
         R"(SELECT f.id, f.event_id, e.code, f.ticket, coalesce(encode(f.digest, 'hex'), ''), f.is_incomplete,
                   f.is_terminal, f.state_id, f.row_version, f.settled_at IS NOT NULL,
-                  h.provider_id, h.name, a.provider_id, a.name, f.state
+                  h.provider_id, h.name, a.provider_id, a.name, f.state, f.has_open_questions, f.home_score, f.away_score
            FROM fixture f
            JOIN event e ON e.id = f.event_id
            LEFT JOIN participant h ON h.id = f.home_id
@@ -95,6 +103,10 @@ bool FixtureTransaction::lock_row() {
     row_.is_settled = row[9].as<bool>();
     row_.home = team_of(row, 10);
     row_.away = team_of(row, 12);
+    row_.has_open_questions = row[15].as<bool>();
+    if (!row[16].is_null() && !row[17].is_null()) {
+        row_.score = Score{row[16].as<std::int32_t>(), row[17].as<std::int32_t>()};
+    }
     return true;
 }
 
@@ -115,21 +127,29 @@ void FixtureTransaction::fill_in_teams() {
     if (!snapshot_.away) snapshot_.away = row_.away;
 }
 
-void FixtureTransaction::load_known() {
+/// From here on an event of the answer goes by the id of its happening, whatever id the provider gives it now.
+void FixtureTransaction::compare_with_stored() {
     if (is_new_row_) return;
-    const auto rows = tx_.exec_params(
-        R"(SELECT e.provider_event_id, e.id, encode(coalesce(r.content_hash, e.content_hash), 'hex'), e.may_bump,
-                  CASE WHEN r.id IS NULL THEN e.team_side ELSE r.team_side END
-           FROM match_events e
-           LEFT JOIN LATERAL (SELECT id, content_hash, team_side FROM match_event_revision
-                              WHERE match_event_id = e.id ORDER BY id DESC LIMIT 1) r ON true
-           WHERE e.provider = $1 AND e.fixture_id = $2)",
-        provider_, row_.id);
-    for (const auto& row : rows) {
-        const auto id = row[0].as<std::int64_t>();
-        known_[id] = {row[1].as<std::int64_t>(), row[2].as<std::string>(), row[3].as<bool>()};
-        if (!row[4].is_null()) known_sides_[id] = row[4].as<std::string>() == "home" ? Side::kHome : Side::kAway;
+    stored_.load(row_.id);
+    const AnswerView answer{snapshot_, row_.score, asked_.is_by_id, options_.absences_max, !is_newer_};
+    const auto found = find_happenings(stored_.happenings(), answer);
+    if (!is_newer_) {
+        // It changes nothing that is known: an id that was linked since stays where it is.
+        const auto was_linked = [&](const EventSnapshot& event) {
+            return std::any_of(found.unlinked.begin(), found.unlinked.end(),
+                               [&](const Reissue& link) { return link.id == event.id; });
+        };
+        std::erase_if(snapshot_.events, was_linked);
     }
+    for (auto& event : snapshot_.events) {
+        const auto known = found.happening_of.find(event.id);
+        if (known != found.happening_of.end()) event.id = known->second;
+    }
+    std::sort(snapshot_.events.begin(), snapshot_.events.end(),
+              [](const EventSnapshot& a, const EventSnapshot& b) { return a.id < b.id; });
+    if (!is_newer_) return;
+    findings_ = found;
+    stored_.keep(findings_, asked_.ticket);
 }
 
 /// The participant of an own goal may be either team: whose player it was follows from the side whose score grew.
@@ -167,8 +187,9 @@ void FixtureTransaction::load_directory() {
 EventRow FixtureTransaction::event_row(const EventSnapshot& event) const {
     EventRow row;
     row.event = &event;
-    if (const auto known = known_.find(event.id); known != known_.end()) {
-        row.match_event_id = known->second.match_event_id;
+    if (const auto* stored = stored_.find(event.id)) {
+        row.match_event_id = stored->match_event_id;
+        row.revision_kind = revision_kind(event, *stored);
     }
     if (const auto side = sides_.find(event.id); side != sides_.end()) row.team_side = side->second;
     if (event.participant_id) {
@@ -187,10 +208,14 @@ void FixtureTransaction::store_events() {
     std::vector<std::string> payload_hashes;
     for (const auto& event : snapshot_.events) {
         auto row = event_row(event);
-        const auto known = known_.find(event.id);
-        if (known == known_.end()) {
+        const auto* stored = stored_.find(event.id);
+        const auto is_changed = [&] {
+            return stored->happening.is_withdrawn ||
+                   stored->content_hash != core::hex(content_hash(event, row.team_side));
+        };
+        if (stored == nullptr) {
             fresh.push_back(row);
-        } else if (is_newer_ && known->second.content_hash != core::hex(content_hash(event, row.team_side))) {
+        } else if (is_newer_ && is_changed()) {
             changed.push_back(row);
         } else {
             continue;
@@ -213,7 +238,7 @@ void FixtureTransaction::store_events() {
 }
 
 void FixtureTransaction::insert_new(const std::vector<EventRow>& rows) {
-    const RowContext context{provider_, row_.id, source_, ticket_, is_open_};
+    const RowContext context{provider_, row_.id, source_name(asked_.source), asked_.ticket, is_open_};
     const auto insert = [&](const std::vector<EventRow>& part) {
         for (const auto id : insert_events(tx_, context, part)) new_ids_.insert(id);
     };
@@ -224,7 +249,7 @@ void FixtureTransaction::insert_new(const std::vector<EventRow>& rows) {
 }
 
 void FixtureTransaction::insert_changed(const std::vector<EventRow>& rows) {
-    const RowContext context{provider_, row_.id, source_, ticket_, false};
+    const RowContext context{provider_, row_.id, source_name(asked_.source), asked_.ticket, false};
     const auto insert = [&](const std::vector<EventRow>& part) {
         revisions_.merge(insert_revisions(tx_, context, part));
     };
@@ -232,6 +257,23 @@ void FixtureTransaction::insert_changed(const std::vector<EventRow>& rows) {
     insert_piecewise(tx_, rows, insert, [&](const EventRow& row, const std::string& reason) {
         refuse(row.event->id, row.event->raw, reason);
     });
+}
+
+const char* FixtureTransaction::revision_kind(const EventSnapshot& event, const StoredEvent& stored) const {
+    if (stored.happening.is_withdrawn) return "reinstated";
+    const auto is_linked = std::any_of(findings_.linked.begin(), findings_.linked.end(),
+                                       [&](const Reissue& link) { return link.happening == event.id; });
+    return is_linked ? "reissued" : "corrected";
+}
+
+void FixtureTransaction::withdraw() {
+    std::vector<std::int64_t> ids;
+    for (const auto id : findings_.withdrawn) ids.push_back(stored_.find(id)->match_event_id);
+    const RowContext context{provider_, row_.id, source_name(asked_.source), asked_.ticket, false};
+    auto withdrawals = insert_withdrawals(tx_, context, ids);
+    result_.withdrawals = static_cast<int>(withdrawals.size());
+    result_.revisions += result_.withdrawals;
+    revisions_.merge(withdrawals);
 }
 
 void FixtureTransaction::refuse(std::optional<std::int64_t> event_id, const std::string& payload,
@@ -243,14 +285,17 @@ void FixtureTransaction::refuse(std::optional<std::int64_t> event_id, const std:
 /// New bumps until the fixture is over; from then on only reversals, and re-bumps of events that were bumped before.
 bool FixtureTransaction::may_bump_now(std::int64_t provider_event_id, const std::set<std::int64_t>& bumped) const {
     if (new_ids_.contains(provider_event_id)) return is_open_;
-    const auto known = known_.find(provider_event_id);
-    if (known == known_.end() || !revisions_.contains(provider_event_id)) return false;
-    return known->second.may_bump && (is_open_ || bumped.contains(provider_event_id));
+    const auto* stored = stored_.find(provider_event_id);
+    if (stored == nullptr || !revisions_.contains(provider_event_id)) return false;
+    return stored->may_bump && (is_open_ || bumped.contains(provider_event_id));
 }
 
 void FixtureTransaction::move_ledger() {
     std::vector<std::int64_t> changed;
-    for (const auto& [id, revision] : revisions_) changed.push_back(id);
+    for (const auto& [id, revision] : revisions_) {
+        const bool is_kept = options_.on_withdrawal == OnWithdrawal::kKeep && findings_.withdrawn.contains(id);
+        if (!is_kept) changed.push_back(id);
+    }
     if (new_ids_.empty() && changed.empty()) return;
     BumpLedger ledger(tx_, provider_);
     const auto rules = ledger.rules(row_.event_id);
@@ -299,26 +344,29 @@ bool FixtureTransaction::update_row() {
                home_score = nullif($12, '')::integer, away_score = nullif($13, '')::integer,
                home_score_half = nullif($14, '')::integer, away_score_half = nullif($15, '')::integer,
                home_shootout = nullif($16, '')::integer, away_shootout = nullif($17, '')::integer,
-               ticket = $18, digest = $19::bytea, is_incomplete = $20,
+               ticket = $18, digest = $19::bytea, is_incomplete = $20, has_open_questions = $21,
+               is_score_explained = nullif($22, '')::boolean,
                terminal_at = CASE WHEN $10 THEN coalesce(f.terminal_at, clock_timestamp()) END,
                row_version = f.row_version + 1, updated_at = clock_timestamp()
            FROM fixture old WHERE f.id = $1 AND old.id = $1
            RETURNING f.row_version,
                (f.home_id, f.away_id, f.kickoff, f.group_name, f.round_name, f.stage_name, f.state_id, f.state,
                 f.is_terminal, f.has_started, f.home_score, f.away_score, f.home_score_half, f.away_score_half,
-                f.home_shootout, f.away_shootout)
+                f.home_shootout, f.away_shootout, f.is_score_explained)
                IS DISTINCT FROM
                (old.home_id, old.away_id, old.kickoff, old.group_name, old.round_name, old.stage_name, old.state_id,
                 old.state, old.is_terminal, old.has_started, old.home_score, old.away_score, old.home_score_half,
-                old.away_score_half, old.home_shootout, old.away_shootout))",
+                old.away_score_half, old.home_shootout, old.away_shootout, old.is_score_explained))",
         row_.id, team_id(snapshot_.home), team_id(snapshot_.away), kickoff, store::checked(snapshot_.group),
         store::checked(snapshot_.round), store::checked(snapshot_.stage), snapshot_.state_id,
         store::checked(snapshot_.state), snapshot_.is_terminal, snapshot_.has_started, home_text(snapshot_.score),
         away_text(snapshot_.score), home_text(snapshot_.half_score), away_text(snapshot_.half_score),
-        home_text(snapshot_.shootout), away_text(snapshot_.shootout), ticket_, "\\x" + digest_, is_incomplete);
+        home_text(snapshot_.shootout), away_text(snapshot_.shootout), asked_.ticket, "\\x" + digest_, is_incomplete,
+        findings_.has_open_questions, truth_text(is_score_explained(snapshot_, sides_)));
     result_.row_version = rows[0][0].as<std::int64_t>();
     result_.is_terminal = snapshot_.is_terminal;
     result_.is_incomplete = is_incomplete;
+    result_.has_open_questions = findings_.has_open_questions;
     return rows[0][1].as<bool>();
 }
 
@@ -326,7 +374,7 @@ bool FixtureTransaction::update_row() {
 void FixtureTransaction::note_seen() {
     const auto rows = tx_.exec_params(
         "UPDATE fixture SET ticket = $2, row_version = row_version + 1 WHERE id = $1 RETURNING row_version", row_.id,
-        ticket_);
+        asked_.ticket);
     result_.row_version = rows[0][0].as<std::int64_t>();
     result_.is_terminal = row_.is_terminal;
     result_.outcome = StoreResult::Outcome::kUnchanged;

@@ -14,25 +14,19 @@
 #include "capture/directory.hpp"
 #include "capture/event_rows.hpp"
 #include "capture/quarantine.hpp"
+#include "capture/stored_events.hpp"
 
 namespace ftlfeed::capture {
 
 /// How rows go in: all at once, or so that a payload which Postgres refuses is found.
 enum class InsertMode { kWhole, kPiecewise };
 
-/// What one answer says of one fixture, and how it came to us.
-struct Observation {
-    const FixtureSnapshot& snapshot;
-    std::int64_t ticket = 0;
-    Source source = Source::kLive;
-};
-
 /// One snapshot into one transaction. Locks in this order, so that no two can wait for each other in a circle: the
 /// fixture's row, teams, players, events by id, totals by instrument. Made for one run().
 class FixtureTransaction {
 public:
     FixtureTransaction(pqxx::transaction_base& tx, std::string provider, Ingest::Options options,
-                       const Observation& observation, InsertMode mode);
+                       const FixtureSnapshot& snapshot, const Asked& asked, InsertMode mode);
 
     StoreResult run();
 
@@ -45,6 +39,7 @@ private:
         std::int64_t ticket = 0;
         std::string digest;  ///< Hex.
         bool is_incomplete = false;
+        bool has_open_questions = false;
         bool is_terminal = false;
         std::int32_t state_id = 0;
         bool is_known_state = true;
@@ -52,24 +47,20 @@ private:
         bool is_settled = false;
         std::optional<NamedRef> home;
         std::optional<NamedRef> away;
+        std::optional<Score> score;
     };
-    /// An event as it is stored, in its newest revision.
-    struct Known {
-        std::int64_t match_event_id = 0;
-        std::string content_hash;  ///< Hex.
-        bool may_bump = false;
-    };
-
     [[nodiscard]] bool lock_row();
     [[nodiscard]] bool insert_row();
     void fill_in_teams();
-    void load_known();
+    void compare_with_stored();
     [[nodiscard]] DirectoryRows::const_iterator team_of_player(const EventSnapshot& event) const;
     void load_directory();
     [[nodiscard]] EventRow event_row(const EventSnapshot& event) const;
     void store_events();
     void insert_new(const std::vector<EventRow>& rows);
     void insert_changed(const std::vector<EventRow>& rows);
+    [[nodiscard]] const char* revision_kind(const EventSnapshot& event, const StoredEvent& stored) const;
+    void withdraw();
     void refuse(std::optional<std::int64_t> event_id, const std::string& payload, const std::string& reason);
     void move_ledger();
     [[nodiscard]] bool may_bump_now(std::int64_t provider_event_id, const std::set<std::int64_t>& bumped) const;
@@ -82,8 +73,7 @@ private:
     Ingest::Options options_;
     FixtureSnapshot snapshot_;
     std::string digest_;
-    std::int64_t ticket_;
-    const char* source_;
+    Asked asked_;
     InsertMode mode_;
 
     Row row_;
@@ -94,8 +84,8 @@ private:
     Quarantine quarantine_;
     DirectoryRows teams_;
     DirectoryRows players_;
-    std::map<std::int64_t, Known> known_;  ///< By the provider's event id.
-    TeamSides known_sides_;
+    StoredEvents stored_;
+    Findings findings_;
     TeamSides sides_;
     std::set<std::int64_t> new_ids_;
     std::map<std::int64_t, std::int64_t> revisions_;  ///< By the provider's event id.

@@ -35,12 +35,11 @@ std::int64_t draw_ticket(store::Session& session) {
     return ticket;
 }
 
-StoreResult Ingest::store(store::Session& session, const FixtureSnapshot& snapshot, std::int64_t ticket,
-                          Source source) const {
+StoreResult Ingest::store(store::Session& session, const FixtureSnapshot& snapshot, const Asked& asked) const {
     StoreResult result;
     const auto attempt = [&](InsertMode mode) {
         session.write_retrying([&](pqxx::transaction_base& tx) {
-            result = FixtureTransaction(tx, provider_, options_, {snapshot, ticket, source}, mode).run();
+            result = FixtureTransaction(tx, provider_, options_, snapshot, asked, mode).run();
         });
     };
     // Savepoints cost a round trip each: they are set only once something has been refused.

@@ -12,6 +12,10 @@ constexpr std::chrono::days kWindowMax{90};  // The provider takes no more than 
 std::vector<std::int64_t> fixtures_to_read(const PollView& view) {
     std::vector<std::int64_t> ids;
     for (const auto& [id, fixture] : view.stored) {
+        if (fixture.has_open_questions) {
+            ids.push_back(id);
+            continue;
+        }
         if (fixture.is_terminal || view.confirmed.contains(id)) continue;
         const bool has_left = !view.in_list.contains(id) && (fixture.has_started || view.listed.contains(id));
         const bool should_have_begun =

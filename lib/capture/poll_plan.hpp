@@ -16,6 +16,7 @@ struct StoredFixture {
     bool is_terminal = false;
     bool has_started = false;
     std::optional<std::chrono::sys_seconds> kickoff;
+    bool has_open_questions = false;
 };
 
 /// What the choice below looks at.
@@ -28,8 +29,8 @@ struct PollView {
     bool must_look = false;  ///< At start and after a failed commit.
 };
 
-/// Which fixtures are read by id: those that are not terminal and left the list, and, when there is reason to look, all
-/// that should have begun by the provider's time and were not confirmed in this poll. Pure.
+/// Which fixtures are read by id: those with open questions, those that are not terminal and left the list, and, when there
+/// is reason to look, all that should have begun by the provider's time and were not confirmed in this poll. Pure.
 [[nodiscard]] std::vector<std::int64_t> fixtures_to_read(const PollView& view);
 
 /// Days around the provider's time, cut into windows that one request may span. Pure.

@@ -24,6 +24,7 @@ struct Meters {
     core::Counter failed = core::counter("ftl_capture_fixtures_failed_total", "Fixtures that could not be stored.");
     core::Counter events = core::counter("ftl_capture_events_total", "Events stored for the first time.");
     core::Counter revisions = core::counter("ftl_capture_revisions_total", "Corrections of stored events.");
+    core::Counter withdrawals = core::counter("ftl_capture_withdrawals_total", "Events that the provider took back.");
     core::Counter entries = core::counter("ftl_capture_ledger_entries_total", "Entries of the bump ledger.");
     core::Counter quarantined = core::counter("ftl_capture_quarantined_total", "Payloads put into quarantine.");
 };
@@ -41,7 +42,7 @@ PollReport Poller::Round::run() {
     const auto answer = poller_.provider_.in_play();
     meters().polls.increment();
     for (const auto& fixture : answer.fixtures) view_.in_list.insert(fixture.id);
-    store_all(answer, ticket, Source::kLive);
+    store_all(answer, {ticket, Source::kLive});
     if (!poller_.season_due_ || poller_.clock_.steady_now() >= *poller_.season_due_) read_season();
     view_.must_look = had_to_look || has_failed_;
     read_by_id();
@@ -59,16 +60,20 @@ void Poller::Round::load_stored(const ProviderAnswer& answer) {
     std::set<std::int64_t> seasons;
     session_.without_transaction([&](pqxx::transaction_base& tx) {
         const auto rows = tx.exec_params(
-            R"(SELECT provider_season_id, NULL::bigint, false, false, NULL::bigint FROM event WHERE provider = $1
+            R"(SELECT provider_season_id, NULL::bigint, false, false, NULL::bigint, false FROM event WHERE provider = $1
                UNION ALL
-               SELECT provider_id, row_version, is_terminal, has_started, extract(epoch FROM kickoff)::bigint
+               SELECT provider_id, row_version, is_terminal, has_started, extract(epoch FROM kickoff)::bigint,
+                      has_open_questions
                FROM fixture
                WHERE provider = $1 AND NOT is_terminal
                  AND (has_started OR kickoff <= to_timestamp(nullif($3, '')::bigint))
                UNION ALL
+               SELECT provider_id, row_version, is_terminal, has_started, extract(epoch FROM kickoff)::bigint, true
+               FROM fixture WHERE provider = $1 AND has_open_questions
+               UNION ALL
                SELECT f.* FROM unnest($2::bigint[]) AS w(id)
                CROSS JOIN LATERAL (SELECT provider_id, row_version, is_terminal, has_started,
-                                          extract(epoch FROM kickoff)::bigint
+                                          extract(epoch FROM kickoff)::bigint, has_open_questions
                                    FROM fixture WHERE provider = $1 AND provider_id = w.id LIMIT 1) f)",
             poller_.provider_.name(), bigint_array({asked.begin(), asked.end()}), now);
         for (const auto& row : rows) {
@@ -77,7 +82,8 @@ void Poller::Round::load_stored(const ProviderAnswer& answer) {
                 seasons.insert(id);
                 continue;
             }
-            StoredFixture stored{row[1].as<std::int64_t>(), row[2].as<bool>(), row[3].as<bool>(), std::nullopt};
+            StoredFixture stored{row[1].as<std::int64_t>(), row[2].as<bool>(), row[3].as<bool>(), std::nullopt,
+                                 row[5].as<bool>()};
             if (!row[4].is_null()) {
                 stored.kickoff = std::chrono::sys_seconds(std::chrono::seconds(row[4].as<std::int64_t>()));
             }
@@ -88,7 +94,7 @@ void Poller::Round::load_stored(const ProviderAnswer& answer) {
     poller_.seasons_ = std::move(seasons);
 }
 
-void Poller::Round::store_all(const ProviderAnswer& answer, std::int64_t ticket, Source source) {
+void Poller::Round::store_all(const ProviderAnswer& answer, const Asked& asked) {
     load_stored(answer);
     for (const auto& fixture : answer.fixtures) {
         if (!poller_.seasons_.contains(fixture.season_id)) continue;
@@ -98,7 +104,7 @@ void Poller::Round::store_all(const ProviderAnswer& answer, std::int64_t ticket,
             view_.confirmed.insert(fixture.id);
             continue;
         }
-        store_one(fixture, ticket, source);
+        store_one(fixture, asked);
     }
     for (const auto& fixture : answer.rejected) keep_rejected(fixture);
 }
@@ -110,11 +116,11 @@ bool Poller::Round::is_remembered(const FixtureSnapshot& fixture, const std::vec
     return stored != view_.stored.end() && stored->second.row_version == remembered->second.row_version;
 }
 
-void Poller::Round::store_one(const FixtureSnapshot& fixture, std::int64_t ticket, Source source) {
+void Poller::Round::store_one(const FixtureSnapshot& fixture, const Asked& asked) {
     poller_.memory_.erase(fixture.id);
     StoreResult result;
     try {
-        result = poller_.ingest_.store(session_, fixture, ticket, source);
+        result = poller_.ingest_.store(session_, fixture, asked);
     } catch (const core::Failure& failure) {
         if (session_.is_broken()) throw;
         return fixture_failed(fixture.id, failure.what());
@@ -127,12 +133,13 @@ void Poller::Round::store_one(const FixtureSnapshot& fixture, std::int64_t ticke
     meters().stored.increment();
     meters().events.increment(result.events_new);
     meters().revisions.increment(result.revisions);
+    meters().withdrawals.increment(result.withdrawals);
     meters().entries.increment(result.ledger_entries);
     meters().quarantined.increment(result.quarantined);
     fixture_recovered(fixture.id);
     view_.confirmed.insert(fixture.id);
     auto& stored = view_.stored[fixture.id];
-    stored = {result.row_version, result.is_terminal, fixture.has_started, fixture.kickoff};
+    stored = {result.row_version, result.is_terminal, fixture.has_started, fixture.kickoff, result.has_open_questions};
     if (result.is_terminal) {
         poller_.listed_.erase(fixture.id);
         poller_.by_id_.erase(fixture.id);
@@ -140,8 +147,9 @@ void Poller::Round::store_one(const FixtureSnapshot& fixture, std::int64_t ticke
         poller_.listed_.insert(fixture.id);
         poller_.by_id_.erase(fixture.id);
     }
-    // An incomplete fixture is looked at with every answer, so there is nothing to remember.
-    if (!result.is_incomplete) poller_.memory_[fixture.id] = {digest(fixture), result.row_version};
+    // An incomplete fixture is looked at with every answer, so there is nothing to remember; so is one with open questions.
+    if (!result.is_incomplete && !result.has_open_questions)
+        poller_.memory_[fixture.id] = {digest(fixture), result.row_version};
 }
 
 void Poller::Round::fixture_failed(std::int64_t id, const std::string& reason) {
@@ -192,7 +200,7 @@ void Poller::Round::read_season() {
             poller_.season_due_ = poller_.clock_.steady_now() + failure.retry_after().value_or(settings.failure_max);
             return;
         }
-        store_all(answer, ticket, Source::kBackfill);
+        store_all(answer, {ticket, Source::kBackfill});
     }
     for (auto& [id, pace] : poller_.by_id_) pace.is_gone = false;
     poller_.season_due_ = poller_.clock_.steady_now() + settings.season_interval;
@@ -231,7 +239,7 @@ bool Poller::Round::read_one(std::int64_t id, ByIdPace& pace) {
         return true;
     }
     for (const auto& rejected : answer.rejected) keep_rejected(rejected);
-    if (!answer.fixtures.empty()) store_one(answer.fixtures.front(), ticket, Source::kLive);
+    if (!answer.fixtures.empty()) store_one(answer.fixtures.front(), {ticket, Source::kLive, true});
     return true;
 }
 

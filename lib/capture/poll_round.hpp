@@ -20,9 +20,9 @@ public:
 
 private:
     void load_stored(const ProviderAnswer& answer);
-    void store_all(const ProviderAnswer& answer, std::int64_t ticket, Source source);
+    void store_all(const ProviderAnswer& answer, const Asked& asked);
     bool is_remembered(const FixtureSnapshot& fixture, const std::vector<std::uint8_t>& digest) const;
-    void store_one(const FixtureSnapshot& fixture, std::int64_t ticket, Source source);
+    void store_one(const FixtureSnapshot& fixture, const Asked& asked);
     void keep_rejected(const RejectedFixture& fixture);
     void fixture_failed(std::int64_t id, const std::string& reason);
     void fixture_recovered(std::int64_t id);

@@ -2,6 +2,8 @@
 #include <charconv>
 #include <variant>
 
+#include <ftlfeed/capture/vocabulary.hpp>
+
 #include "capture/json_read.hpp"
 #include "capture/sportmonks_fixture.hpp"
 
@@ -28,6 +30,19 @@ std::optional<NamedRef> read_person(const rapidjson::Value& row, const char* id_
     return NamedRef{*id, std::move(name).value_or("")};
 }
 
+/// The forms stand in texts, whose list grows without notice; an unknown one says nothing.
+/// Source: docs.sportmonks.com/football/definitions/types/events (sub-forms of VAR).
+VarVerdict read_verdict(const rapidjson::Value& row) {
+    auto words = read_text(row, "addition").value_or("") + " " + read_text(row, "info").value_or("");
+    std::transform(words.begin(), words.end(), words.begin(), [](char letter) {
+        return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+    });
+    const auto says = [&](std::string_view word) { return words.find(word) != std::string::npos; };
+    if (says("disallowed") || says("cancelled")) return VarVerdict::kTakesBack;
+    if (says("under review")) return VarVerdict::kUnderReview;
+    return says("confirmed") ? VarVerdict::kConfirms : VarVerdict::kNone;
+}
+
 EventSnapshot read_event(const rapidjson::Value& row) {
     if (!row.IsObject()) throw UnreadableValue("the row is no object");
     if (holds_nul(row)) throw UnreadableValue("the row holds U+0000");
@@ -47,6 +62,7 @@ EventSnapshot read_event(const rapidjson::Value& row) {
     event.related_player = read_person(row, "related_player_id", "related_player_name");
     event.result = read_result(row);
     event.rescinded = read_bool(row, "rescinded");
+    if (event.type_id == kVar) event.verdict = read_verdict(row);
     return event;
 }
 

@@ -79,6 +79,27 @@ std::string event_type_name(std::int32_t type_id) {
 
 bool is_score_goal(std::int32_t type_id) { return type_id == kGoal || type_id == kOwnGoal || type_id == kPenalty; }
 
+std::string verdict_name(VarVerdict verdict) {
+    switch (verdict) {
+        case VarVerdict::kUnderReview:
+            return "under_review";
+        case VarVerdict::kTakesBack:
+            return "takes_back";
+        case VarVerdict::kConfirms:
+            return "confirms";
+        case VarVerdict::kNone:
+            break;
+    }
+    return "";
+}
+
+VarVerdict parse_verdict(std::string_view name) {
+    for (const auto verdict : {VarVerdict::kUnderReview, VarVerdict::kTakesBack, VarVerdict::kConfirms}) {
+        if (name == verdict_name(verdict)) return verdict;
+    }
+    return VarVerdict::kNone;
+}
+
 StateMeaning state_meaning(std::int32_t state_id, std::string_view developer_name) {
     const auto meaning = [](const State& state) {
         return StateMeaning{true, state.is_terminal, state.has_started, state.name};

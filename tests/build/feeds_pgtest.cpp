@@ -127,7 +127,7 @@ TEST_CASE("build.timeline: one for every fixture that has started and goalless o
         world.body("wc/timeline/5") ==
         R"({"fixture":{"id":5,"kickoff":"2026-06-11T19:00:00Z","state":"INPLAY_1ST_HALF","group":"Group A",)"
         R"("round":"Matchday 1","home":{"name":"A"},"away":{"name":"B"},"score":{"home":0,"away":0},"shootout":null},)"
-        R"("events":[]})");
+        R"("is_score_explained":null,"events":[]})");
 }
 
 TEST_CASE("build.timeline: newest first and 45+5 above 45 and unknown minutes last") {

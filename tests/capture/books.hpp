@@ -15,7 +15,8 @@ namespace ftl::test {
 /// A database with the event `cup` on season 77 and bump rules for goals and own goals, and a session on it.
 class Books {
 public:
-    Books() : session_(settings()) {
+    explicit Books(ftlfeed::capture::Ingest::Options options = {})
+        : session_(settings()), ingest_("sportmonks", options) {
         database_.exec(R"(
             INSERT INTO event (code, name, provider, provider_season_id) VALUES ('cup', 'Cup', 'sportmonks', 77);
             INSERT INTO bump_rule (event_id, type_id, role, micro)
@@ -34,7 +35,12 @@ public:
         return store(snapshot, ftlfeed::capture::draw_ticket(session_));
     }
     ftlfeed::capture::StoreResult store(const ftlfeed::capture::FixtureSnapshot& snapshot, std::int64_t ticket) {
-        return ingest_.store(session_, snapshot, ticket, ftlfeed::capture::Source::kLive);
+        return ingest_.store(session_, snapshot, {ticket, ftlfeed::capture::Source::kLive});
+    }
+    /// As the answer to a question for this fixture alone.
+    ftlfeed::capture::StoreResult store_by_id(const ftlfeed::capture::FixtureSnapshot& snapshot) {
+        const auto ticket = ftlfeed::capture::draw_ticket(session_);
+        return ingest_.store(session_, snapshot, {ticket, ftlfeed::capture::Source::kLive, true});
     }
 
     [[nodiscard]] std::string value(const std::string& sql) const { return database_.value(sql); }
@@ -61,7 +67,7 @@ public:
 private:
     Database database_;
     ftlfeed::store::Session session_;
-    ftlfeed::capture::Ingest ingest_{"sportmonks"};
+    ftlfeed::capture::Ingest ingest_;
 };
 
 }  // namespace ftl::test

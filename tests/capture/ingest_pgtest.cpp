@@ -291,6 +291,7 @@ TEST_CASE("capture.ingest: after settlement entries are flagged and reach no tot
     CHECK(books.total("player", 101) == "1000");
     CHECK(books.total("player", 102) == "0");
     corrected.events[0].player = NamedRef{103, "Player 103"};
-    Ingest("sportmonks", {true}).store(books.session(), corrected, draw_ticket(books.session()), Source::kReplay);
+    Ingest("sportmonks", {.bump_after_settlement = true})
+        .store(books.session(), corrected, {draw_ticket(books.session()), Source::kReplay});
     CHECK(books.total("player", 103) == "1000");
 }

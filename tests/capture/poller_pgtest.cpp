@@ -86,6 +86,31 @@ TEST_CASE("capture.poller: a poll of unchanged fixtures costs three statements w
     }
 }
 
+TEST_CASE("capture.poller: what the list lacks is asked for by id at once which confirms it or not") {
+    const auto card = event(2, kRedCard, kHomeTeam, 102, 6);
+    const auto rest = with(fixture(), {event(1, kYellowCard, kHomeTeam, 101, 5)});
+    for (const bool is_gone : {true, false}) {
+        CAPTURE(is_gone);
+        Bench bench;
+        bench.says({with(rest, {card})});
+        bench.poll();
+        bench.says({rest});
+        bench.provider.on_fixture = [&](std::int64_t) {
+            ProviderAnswer answer;
+            answer.fixtures = {is_gone ? rest : with(rest, {card})};
+            return answer;
+        };
+        bench.poll();
+        CHECK(bench.provider.times("fixture 1") == 1);
+        CHECK(bench.books.count("match_event_revision WHERE kind = 'withdrawn'") == (is_gone ? 1 : 0));
+        CHECK(bench.books.count("match_event_current") == (is_gone ? 1 : 2));
+        CHECK(bench.books.value("SELECT has_open_questions FROM fixture") == "f");
+        if (!is_gone) bench.says({with(rest, {card})});
+        bench.poll();
+        CHECK(bench.provider.times("fixture 1") == 1);
+    }
+}
+
 TEST_CASE("capture.poller: memory is worth nothing when another has written the row") {
     // Finding C4 b: A remembers D1, B stores D2, the list goes back to D1.
     Bench bench;

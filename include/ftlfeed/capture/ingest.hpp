@@ -12,6 +12,19 @@ namespace ftlfeed::capture {
 enum class Source { kLive, kBackfill, kReconcile, kPostmatch, kReplay };
 [[nodiscard]] const char* source_name(Source source);
 
+/// What a happening is worth that the provider took back.
+enum class OnWithdrawal {
+    kReverse,  ///< Nothing any more: its bumps are reversed.
+    kKeep,     ///< What it was worth before.
+};
+
+/// How an answer came to us.
+struct Asked {
+    std::int64_t ticket = 0;  ///< Drawn before the request was sent: orders the answers of a fixture.
+    Source source = Source::kLive;
+    bool is_by_id = false;  ///< For this fixture alone: confirms what a list no longer has.
+};
+
 /// What became of a snapshot. A value: all of these settle the matter.
 struct StoreResult {
     enum class Outcome {
@@ -20,11 +33,13 @@ struct StoreResult {
         kUnmapped,   ///< No `event` row maps its season: not ours, nothing written.
     };
     Outcome outcome = Outcome::kUnchanged;
-    std::int64_t row_version = 0;  ///< Of the fixture row after the transaction.
-    bool is_terminal = false;      ///< As stored.
-    bool is_incomplete = false;    ///< An event of the newest answer lies in quarantine.
+    std::int64_t row_version = 0;     ///< Of the fixture row after the transaction.
+    bool is_terminal = false;         ///< As stored.
+    bool is_incomplete = false;       ///< An event of the newest answer lies in quarantine.
+    bool has_open_questions = false;  ///< Something is missing, or has another id, and is not settled: look again.
     int events_new = 0;
     int revisions = 0;
+    int withdrawals = 0;  ///< Among the revisions.
     int ledger_entries = 0;
     int quarantined = 0;  ///< Payloads that went into quarantine now, for the first time.
 };
@@ -40,14 +55,16 @@ public:
     struct Options {
         /// Bumps after `fixture.settled_at` are always recorded; do they reach the totals?
         bool bump_after_settlement = false;
+        OnWithdrawal on_withdrawal = OnWithdrawal::kReverse;
+        /// So many complete answers in a row without an event withdraw it where nothing else proves it.
+        std::int32_t absences_max = 3;
     };
     explicit Ingest(std::string provider) : Ingest(std::move(provider), Options{}) {}
     Ingest(std::string provider, Options options) : provider_(std::move(provider)), options_(options) {}
 
-    /// `ticket` is that of the request. An answer older than the stored one only adds ids that are not known.
+    /// An answer older than the stored one only adds ids that are not known.
     /// Throws core::Failure; in_doubt(): do it again. Retry safe: yes.
-    StoreResult store(store::Session& session, const FixtureSnapshot& snapshot, std::int64_t ticket,
-                      Source source) const;
+    StoreResult store(store::Session& session, const FixtureSnapshot& snapshot, const Asked& asked) const;
     /// Keeps a fixture that could not be read. Returns true when it is new: then an alert was raised.
     bool quarantine(store::Session& session, const RejectedFixture& fixture) const;
 

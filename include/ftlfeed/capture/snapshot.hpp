@@ -26,6 +26,9 @@ struct Score {
 enum class Side { kHome, kAway };
 [[nodiscard]] constexpr Side other(Side side) { return side == Side::kHome ? Side::kAway : Side::kHome; }
 
+/// What a VAR row says of another event, as far as its words are known.
+enum class VarVerdict { kNone, kUnderReview, kTakesBack, kConfirms };
+
 /// One row of the provider's event list, normalised. A value.
 struct EventSnapshot {
     std::int64_t id = 0;
@@ -37,7 +40,8 @@ struct EventSnapshot {
     std::optional<NamedRef> related_player;  ///< Assist of a goal; who goes off in a substitution.
     std::optional<Score> result;             ///< Running score after the event, when the provider tells it.
     std::optional<bool> rescinded;
-    std::string raw;  ///< The row's bytes as they came: valid JSON, unknown keys and all.
+    VarVerdict verdict = VarVerdict::kNone;  ///< Of a VAR row. No content: it makes no revision.
+    std::string raw;                         ///< The row's bytes as they came: valid JSON, unknown keys and all.
     bool operator==(const EventSnapshot&) const = default;
 };
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include <ftlfeed/capture/snapshot.hpp>
+
 namespace ftlfeed::capture {
 
 /// Event types of the provider that mean something to us. Other ids are kept as they come.
@@ -24,6 +26,11 @@ enum EventType : std::int32_t {
 [[nodiscard]] std::string event_type_name(std::int32_t type_id);
 /// Moves the score of the match: goal, own goal, penalty. A kick of a shoot-out does not (B17).
 [[nodiscard]] bool is_score_goal(std::int32_t type_id);
+
+/// As it stands in our tables: `under_review`, `takes_back`, `confirms`; empty for kNone.
+[[nodiscard]] std::string verdict_name(VarVerdict verdict);
+/// The reverse; kNone for whatever else it is.
+[[nodiscard]] VarVerdict parse_verdict(std::string_view name);
 
 /// What a state means to us. `is_known` false: kept raw, treated as not terminal, warned about (B55).
 struct StateMeaning {
