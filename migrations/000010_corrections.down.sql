@@ -28,5 +28,6 @@ GRANT SELECT ON feed_data.fixture TO ftl_feed_reader;
 
 ALTER TABLE match_events DROP COLUMN IF EXISTS verdict;
 ALTER TABLE match_event_revision DROP COLUMN IF EXISTS verdict;
-ALTER TABLE fixture DROP COLUMN IF EXISTS has_open_questions, DROP COLUMN IF EXISTS is_score_explained;
+ALTER TABLE fixture DROP COLUMN IF EXISTS has_open_questions, DROP COLUMN IF EXISTS is_score_explained,
+    DROP COLUMN IF EXISTS over_at;
 DROP TABLE IF EXISTS match_event_absence, match_event_reissue;

@@ -27,9 +27,13 @@ ALTER TABLE match_event_revision ADD COLUMN IF NOT EXISTS verdict text;
 ALTER TABLE fixture
     -- Absences or reissues that are not settled: every answer is looked at, and the fixture is read by id.
     ADD COLUMN IF NOT EXISTS has_open_questions boolean NOT NULL DEFAULT false,
+    -- By the provider's clock: a terminal state and a quiet time later. Until then late events are bumped. NULL: not
+    -- terminal, or terminal at a time that the provider did not tell, which counts as over.
+    ADD COLUMN IF NOT EXISTS over_at timestamptz,
     -- Do its goals add up to its score? The two are written by different hands. NULL: one of them is not known.
     ADD COLUMN IF NOT EXISTS is_score_explained boolean;
 
+CREATE INDEX IF NOT EXISTS fixture_over ON fixture (provider, over_at) WHERE over_at IS NOT NULL;
 CREATE INDEX IF NOT EXISTS fixture_questions ON fixture (provider) WHERE has_open_questions;
 
 CREATE OR REPLACE VIEW feed_data.fixture AS

@@ -54,6 +54,9 @@ void IngestSettings::bind(core::Settings& settings) {
                   "Bumps of an event that the provider took back: reverse or keep");
     settings.bind("capture.absences_max", absences_max,
                   "Complete answers in a row without an event that withdraw it, where nothing else proves it", 1, 1000);
+    settings.bind("capture.quiet_ms", quiet,
+                  "By the provider's clock, from a final state until a match is over and nothing is bumped any more",
+                  milliseconds(0), kDay);
 }
 
 void IngestSettings::validate() const {
@@ -101,6 +104,7 @@ capture::Ingest::Options IngestSettings::storing() const {
     capture::Ingest::Options options;
     options.bump_after_settlement = bump_after_settlement;
     options.on_withdrawal = on_withdrawal == "keep" ? capture::OnWithdrawal::kKeep : capture::OnWithdrawal::kReverse;
+    options.quiet = std::chrono::ceil<std::chrono::seconds>(quiet);
     options.absences_max = static_cast<std::int32_t>(absences_max);
     return options;
 }

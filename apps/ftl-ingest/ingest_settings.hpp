@@ -29,6 +29,7 @@ struct IngestSettings {
     bool bump_after_settlement = false;
     std::string on_withdrawal = "reverse";
     std::int64_t absences_max = 3;
+    std::chrono::milliseconds quiet{120'000};
     capture::PollerSettings poller;
 
     void bind(core::Settings& settings);

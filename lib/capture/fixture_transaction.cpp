@@ -1,8 +1,6 @@
 #include "capture/fixture_transaction.hpp"
 
 #include <algorithm>
-#include <pqxx/result>
-#include <pqxx/transaction_base>
 
 #include <ftlfeed/alert/alert.hpp>
 #include <ftlfeed/capture/bump_ledger.hpp>
@@ -10,25 +8,8 @@
 #include <ftlfeed/core/hash.hpp>
 #include <ftlfeed/core/text.hpp>
 #include <ftlfeed/outbox/touch.hpp>
-#include <ftlfeed/store/value.hpp>
 
 namespace ftlfeed::capture {
-namespace {
-
-std::string home_text(const std::optional<Score>& score) { return score ? std::to_string(score->home) : ""; }
-std::string away_text(const std::optional<Score>& score) { return score ? std::to_string(score->away) : ""; }
-
-std::string truth_text(const std::optional<bool>& truth) {
-    if (!truth) return "";
-    return *truth ? "true" : "false";
-}
-
-std::optional<NamedRef> team_of(const pqxx::row& row, int id_column) {
-    if (row[id_column].is_null()) return std::nullopt;
-    return NamedRef{row[id_column].as<std::int64_t>(), row[id_column + 1].as<std::string>()};
-}
-
-}  // namespace
 
 FixtureTransaction::FixtureTransaction(pqxx::transaction_base& tx, std::string provider, Ingest::Options options,
                                        const FixtureSnapshot& snapshot, const Asked& asked, InsertMode mode)
@@ -57,8 +38,9 @@ StoreResult FixtureTransaction::run() {
     }
     fill_in_teams();
     // An older answer cannot know whether the match went on.
-    is_open_ = is_newer_ ? is_open_for_bumps(row_.is_terminal, row_.state_id, snapshot_.is_terminal, snapshot_.state_id)
-                         : !row_.is_terminal;
+    is_open_ = is_newer_ ? is_open_for_bumps(row_.is_over(asked_.provider_time), row_.state_id, snapshot_.is_terminal,
+                                             snapshot_.state_id)
+                         : !row_.is_over(asked_.provider_time);
     compare_with_stored();
     sides_ = decide_sides(snapshot_, stored_.sides());
     load_directory();
@@ -77,47 +59,14 @@ StoreResult FixtureTransaction::run() {
 }
 
 bool FixtureTransaction::lock_row() {
-    const auto rows = tx_.exec_params(
-        R"(SELECT f.id, f.event_id, e.code, f.ticket, coalesce(encode(f.digest, 'hex'), ''), f.is_incomplete,
-                  f.is_terminal, f.state_id, f.row_version, f.settled_at IS NOT NULL,
-                  h.provider_id, h.name, a.provider_id, a.name, f.state, f.has_open_questions, f.home_score, f.away_score
-           FROM fixture f
-           JOIN event e ON e.id = f.event_id
-           LEFT JOIN participant h ON h.id = f.home_id
-           LEFT JOIN participant a ON a.id = f.away_id
-           WHERE f.provider = $1 AND f.provider_id = $2
-           FOR UPDATE OF f)",
-        provider_, snapshot_.id);
-    if (rows.empty()) return false;
-    const auto& row = rows[0];
-    row_.id = row[0].as<std::int64_t>();
-    row_.event_id = row[1].as<std::int64_t>();
-    row_.event_code = row[2].as<std::string>();
-    row_.ticket = row[3].as<std::int64_t>();
-    row_.digest = row[4].as<std::string>();
-    row_.is_incomplete = row[5].as<bool>();
-    row_.is_terminal = row[6].as<bool>();
-    row_.state_id = row[7].as<std::int32_t>();
-    row_.is_known_state = state_meaning(row_.state_id, row[14].as<std::string>()).is_known;
-    row_.row_version = row[8].as<std::int64_t>();
-    row_.is_settled = row[9].as<bool>();
-    row_.home = team_of(row, 10);
-    row_.away = team_of(row, 12);
-    row_.has_open_questions = row[15].as<bool>();
-    if (!row[16].is_null() && !row[17].is_null()) {
-        row_.score = Score{row[16].as<std::int32_t>(), row[17].as<std::int32_t>()};
-    }
-    return true;
+    auto row = lock_fixture(tx_, provider_, snapshot_.id);
+    if (row) row_ = std::move(*row);
+    return row.has_value();
 }
 
 bool FixtureTransaction::insert_row() {
     // Another transaction may insert it at this moment: then this waits for it, and locks its row.
-    const auto made = tx_.exec_params(
-        R"(INSERT INTO fixture (provider, provider_id, event_id, state_id, state)
-           SELECT $1, $2, e.id, $4, $5 FROM event e WHERE e.provider = $1 AND e.provider_season_id = $3
-           ON CONFLICT (provider, provider_id) DO NOTHING RETURNING id)",
-        provider_, snapshot_.id, snapshot_.season_id, snapshot_.state_id, store::checked(snapshot_.state));
-    is_new_row_ = !made.empty();
+    is_new_row_ = insert_fixture(tx_, provider_, snapshot_);
     return lock_row();
 }
 
@@ -323,60 +272,40 @@ void FixtureTransaction::move_ledger() {
 bool FixtureTransaction::update_row() {
     if (!is_newer_) {
         result_.is_terminal = row_.is_terminal;
+        result_.is_over = row_.is_over(asked_.provider_time);
         result_.is_incomplete = row_.is_incomplete;
-        const auto rows = tx_.exec_params(
-            "UPDATE fixture SET row_version = row_version + 1 WHERE id = $1 RETURNING row_version", row_.id);
-        result_.row_version = rows[0][0].as<std::int64_t>();
+        result_.row_version = note_answer(tx_, row_, row_.ticket);
         return false;
     }
     const bool is_incomplete = has_refused_;
     if (row_.is_incomplete && !is_incomplete) quarantine_.release(snapshot_.id);
-    const auto team_id = [&](const std::optional<NamedRef>& team) {
-        return team ? std::to_string(teams_.at(team->id).id) : "";
+    const auto id_of = [&](const std::optional<NamedRef>& team) {
+        return team ? std::optional(teams_.at(team->id).id) : std::nullopt;
     };
-    const auto kickoff = snapshot_.kickoff ? std::to_string(snapshot_.kickoff->time_since_epoch().count()) : "";
-    const auto rows = tx_.exec_params(
-        R"(UPDATE fixture f SET
-               home_id = nullif($2, '')::bigint, away_id = nullif($3, '')::bigint,
-               kickoff = to_timestamp(nullif($4, '')::bigint),
-               group_name = nullif($5, ''), round_name = nullif($6, ''), stage_name = nullif($7, ''),
-               state_id = $8, state = $9, is_terminal = $10, has_started = $11,
-               home_score = nullif($12, '')::integer, away_score = nullif($13, '')::integer,
-               home_score_half = nullif($14, '')::integer, away_score_half = nullif($15, '')::integer,
-               home_shootout = nullif($16, '')::integer, away_shootout = nullif($17, '')::integer,
-               ticket = $18, digest = $19::bytea, is_incomplete = $20, has_open_questions = $21,
-               is_score_explained = nullif($22, '')::boolean,
-               terminal_at = CASE WHEN $10 THEN coalesce(f.terminal_at, clock_timestamp()) END,
-               row_version = f.row_version + 1, updated_at = clock_timestamp()
-           FROM fixture old WHERE f.id = $1 AND old.id = $1
-           RETURNING f.row_version,
-               (f.home_id, f.away_id, f.kickoff, f.group_name, f.round_name, f.stage_name, f.state_id, f.state,
-                f.is_terminal, f.has_started, f.home_score, f.away_score, f.home_score_half, f.away_score_half,
-                f.home_shootout, f.away_shootout, f.is_score_explained)
-               IS DISTINCT FROM
-               (old.home_id, old.away_id, old.kickoff, old.group_name, old.round_name, old.stage_name, old.state_id,
-                old.state, old.is_terminal, old.has_started, old.home_score, old.away_score, old.home_score_half,
-                old.away_score_half, old.home_shootout, old.away_shootout, old.is_score_explained))",
-        row_.id, team_id(snapshot_.home), team_id(snapshot_.away), kickoff, store::checked(snapshot_.group),
-        store::checked(snapshot_.round), store::checked(snapshot_.stage), snapshot_.state_id,
-        store::checked(snapshot_.state), snapshot_.is_terminal, snapshot_.has_started, home_text(snapshot_.score),
-        away_text(snapshot_.score), home_text(snapshot_.half_score), away_text(snapshot_.half_score),
-        home_text(snapshot_.shootout), away_text(snapshot_.shootout), asked_.ticket, "\\x" + digest_, is_incomplete,
-        findings_.has_open_questions, truth_text(is_score_explained(snapshot_, sides_)));
-    result_.row_version = rows[0][0].as<std::int64_t>();
+    const FixtureUpdate update{.snapshot = snapshot_,
+                               .home_id = id_of(snapshot_.home),
+                               .away_id = id_of(snapshot_.away),
+                               .digest = digest_,
+                               .ticket = asked_.ticket,
+                               .is_incomplete = is_incomplete,
+                               .has_open_questions = findings_.has_open_questions,
+                               .is_score_explained = is_score_explained(snapshot_, sides_),
+                               .provider_time = asked_.provider_time,
+                               .quiet = options_.quiet};
+    const auto updated = update_fixture(tx_, row_, update);
+    result_.row_version = updated.row_version;
     result_.is_terminal = snapshot_.is_terminal;
+    result_.is_over = updated.is_over;
     result_.is_incomplete = is_incomplete;
     result_.has_open_questions = findings_.has_open_questions;
-    return rows[0][1].as<bool>();
+    return updated.is_changed;
 }
 
 /// Nothing new: only the order of answers moves on.
 void FixtureTransaction::note_seen() {
-    const auto rows = tx_.exec_params(
-        "UPDATE fixture SET ticket = $2, row_version = row_version + 1 WHERE id = $1 RETURNING row_version", row_.id,
-        asked_.ticket);
-    result_.row_version = rows[0][0].as<std::int64_t>();
+    result_.row_version = note_answer(tx_, row_, asked_.ticket);
     result_.is_terminal = row_.is_terminal;
+    result_.is_over = row_.is_over(asked_.provider_time);
     result_.outcome = StoreResult::Outcome::kUnchanged;
 }
 

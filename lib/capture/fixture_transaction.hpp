@@ -13,6 +13,7 @@
 
 #include "capture/directory.hpp"
 #include "capture/event_rows.hpp"
+#include "capture/fixture_row.hpp"
 #include "capture/quarantine.hpp"
 #include "capture/stored_events.hpp"
 
@@ -31,24 +32,6 @@ public:
     StoreResult run();
 
 private:
-    /// The fixture as it was stored before.
-    struct Row {
-        std::int64_t id = 0;
-        std::int64_t event_id = 0;
-        std::string event_code;
-        std::int64_t ticket = 0;
-        std::string digest;  ///< Hex.
-        bool is_incomplete = false;
-        bool has_open_questions = false;
-        bool is_terminal = false;
-        std::int32_t state_id = 0;
-        bool is_known_state = true;
-        std::int64_t row_version = 0;
-        bool is_settled = false;
-        std::optional<NamedRef> home;
-        std::optional<NamedRef> away;
-        std::optional<Score> score;
-    };
     [[nodiscard]] bool lock_row();
     [[nodiscard]] bool insert_row();
     void fill_in_teams();
@@ -76,7 +59,7 @@ private:
     Asked asked_;
     InsertMode mode_;
 
-    Row row_;
+    FixtureRow row_;  ///< As it was stored before.
     bool is_new_row_ = false;
     bool is_newer_ = true;  ///< Not older than the stored answer: it may change what is known.
     bool is_open_ = true;   ///< New events may be bumped.

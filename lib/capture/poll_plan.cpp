@@ -16,7 +16,7 @@ std::vector<std::int64_t> fixtures_to_read(const PollView& view) {
             ids.push_back(id);
             continue;
         }
-        if (fixture.is_terminal || view.confirmed.contains(id)) continue;
+        if (fixture.is_over || view.confirmed.contains(id)) continue;
         const bool has_left = !view.in_list.contains(id) && (fixture.has_started || view.listed.contains(id));
         const bool should_have_begun =
             fixture.has_started || (view.provider_time && fixture.kickoff && *fixture.kickoff <= *view.provider_time);

@@ -13,7 +13,7 @@ namespace ftlfeed::capture {
 /// A stored fixture, as the one SELECT of a poll shows it.
 struct StoredFixture {
     std::int64_t row_version = 0;
-    bool is_terminal = false;
+    bool is_over = false;
     bool has_started = false;
     std::optional<std::chrono::sys_seconds> kickoff;
     bool has_open_questions = false;
@@ -29,7 +29,7 @@ struct PollView {
     bool must_look = false;  ///< At start and after a failed commit.
 };
 
-/// Which fixtures are read by id: those with open questions, those that are not terminal and left the list, and, when there
+/// Which fixtures are read by id: those with open questions, those that are not over and left the list, and, when there
 /// is reason to look, all that should have begun by the provider's time and were not confirmed in this poll. Pure.
 [[nodiscard]] std::vector<std::int64_t> fixtures_to_read(const PollView& view);
 

@@ -42,7 +42,7 @@ PollReport Poller::Round::run() {
     const auto answer = poller_.provider_.in_play();
     meters().polls.increment();
     for (const auto& fixture : answer.fixtures) view_.in_list.insert(fixture.id);
-    store_all(answer, {ticket, Source::kLive});
+    store_all(answer, {ticket, Source::kLive, false, answer.provider_time});
     if (!poller_.season_due_ || poller_.clock_.steady_now() >= *poller_.season_due_) read_season();
     view_.must_look = had_to_look || has_failed_;
     read_by_id();
@@ -60,21 +60,17 @@ void Poller::Round::load_stored(const ProviderAnswer& answer) {
     std::set<std::int64_t> seasons;
     session_.without_transaction([&](pqxx::transaction_base& tx) {
         const auto rows = tx.exec_params(
-            R"(SELECT provider_season_id, NULL::bigint, false, false, NULL::bigint, false FROM event WHERE provider = $1
+            R"(WITH now AS (SELECT to_timestamp(nullif($3, '')::bigint) AS at)
+               SELECT provider_season_id, NULL::bigint, false, false, NULL::bigint, false FROM event WHERE provider = $1
                UNION ALL
-               SELECT provider_id, row_version, is_terminal, has_started, extract(epoch FROM kickoff)::bigint,
-                      has_open_questions
-               FROM fixture
-               WHERE provider = $1 AND NOT is_terminal
-                 AND (has_started OR kickoff <= to_timestamp(nullif($3, '')::bigint))
-               UNION ALL
-               SELECT provider_id, row_version, is_terminal, has_started, extract(epoch FROM kickoff)::bigint, true
-               FROM fixture WHERE provider = $1 AND has_open_questions
-               UNION ALL
-               SELECT f.* FROM unnest($2::bigint[]) AS w(id)
-               CROSS JOIN LATERAL (SELECT provider_id, row_version, is_terminal, has_started,
-                                          extract(epoch FROM kickoff)::bigint, has_open_questions
-                                   FROM fixture WHERE provider = $1 AND provider_id = w.id LIMIT 1) f)",
+               SELECT f.provider_id, f.row_version, f.is_terminal AND coalesce(f.over_at <= now.at, true), f.has_started,
+                      extract(epoch FROM f.kickoff)::bigint, f.has_open_questions
+               FROM now CROSS JOIN LATERAL (
+                   SELECT * FROM fixture WHERE provider = $1 AND NOT is_terminal AND (has_started OR kickoff <= now.at)
+                   UNION ALL SELECT * FROM fixture WHERE provider = $1 AND over_at > now.at
+                   UNION ALL SELECT * FROM fixture WHERE provider = $1 AND has_open_questions
+                   UNION ALL SELECT w.* FROM unnest($2::bigint[]) AS ids(id)
+                             CROSS JOIN LATERAL (SELECT * FROM fixture WHERE provider = $1 AND provider_id = ids.id LIMIT 1) w) f)",
             poller_.provider_.name(), bigint_array({asked.begin(), asked.end()}), now);
         for (const auto& row : rows) {
             const auto id = row[0].as<std::int64_t>();
@@ -139,16 +135,17 @@ void Poller::Round::store_one(const FixtureSnapshot& fixture, const Asked& asked
     fixture_recovered(fixture.id);
     view_.confirmed.insert(fixture.id);
     auto& stored = view_.stored[fixture.id];
-    stored = {result.row_version, result.is_terminal, fixture.has_started, fixture.kickoff, result.has_open_questions};
-    if (result.is_terminal) {
+    stored = {result.row_version, result.is_over, fixture.has_started, fixture.kickoff, result.has_open_questions};
+    if (result.is_over) {
         poller_.listed_.erase(fixture.id);
         poller_.by_id_.erase(fixture.id);
     } else if (view_.in_list.contains(fixture.id)) {
         poller_.listed_.insert(fixture.id);
         poller_.by_id_.erase(fixture.id);
     }
-    // An incomplete fixture is looked at with every answer, so there is nothing to remember; so is one with open questions.
-    if (!result.is_incomplete && !result.has_open_questions)
+    // What is looked at with every answer need not be remembered.
+    const bool is_quiet_time = result.is_terminal && !result.is_over;
+    if (!result.is_incomplete && !result.has_open_questions && !is_quiet_time)
         poller_.memory_[fixture.id] = {digest(fixture), result.row_version};
 }
 
@@ -200,7 +197,7 @@ void Poller::Round::read_season() {
             poller_.season_due_ = poller_.clock_.steady_now() + failure.retry_after().value_or(settings.failure_max);
             return;
         }
-        store_all(answer, {ticket, Source::kBackfill});
+        store_all(answer, {ticket, Source::kBackfill, false, answer.provider_time});
     }
     for (auto& [id, pace] : poller_.by_id_) pace.is_gone = false;
     poller_.season_due_ = poller_.clock_.steady_now() + settings.season_interval;
@@ -239,7 +236,8 @@ bool Poller::Round::read_one(std::int64_t id, ByIdPace& pace) {
         return true;
     }
     for (const auto& rejected : answer.rejected) keep_rejected(rejected);
-    if (!answer.fixtures.empty()) store_one(answer.fixtures.front(), {ticket, Source::kLive, true});
+    if (!answer.fixtures.empty())
+        store_one(answer.fixtures.front(), {ticket, Source::kLive, true, answer.provider_time});
     return true;
 }
 

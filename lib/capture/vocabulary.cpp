@@ -111,8 +111,8 @@ StateMeaning state_meaning(std::int32_t state_id, std::string_view developer_nam
     return by_name == kStates.end() ? StateMeaning{} : meaning(*by_name);
 }
 
-bool is_open_for_bumps(bool was_terminal, std::int32_t was_state_id, bool is_terminal, std::int32_t state_id) {
-    if (!was_terminal || !is_terminal) return true;
+bool is_open_for_bumps(bool was_over, std::int32_t was_state_id, bool is_terminal, std::int32_t state_id) {
+    if (!was_over || !is_terminal) return true;
     return was_state_id == kFullTime && (state_id == kAfterExtraTime || state_id == kAfterPenalties);
 }
 

@@ -10,17 +10,17 @@ namespace {
 
 constexpr sys_seconds kNow{std::chrono::seconds(1'781'204'400)};
 
-StoredFixture stored(bool is_terminal, bool has_started, std::optional<sys_seconds> kickoff) {
-    return {1, is_terminal, has_started, kickoff};
+StoredFixture stored(bool is_over, bool has_started, std::optional<sys_seconds> kickoff) {
+    return {1, is_over, has_started, kickoff};
 }
 
 }  // namespace
 
-TEST_CASE("capture.plan: a fixture that left the list is read by id until it is stored as terminal") {
+TEST_CASE("capture.plan: a fixture that left the list is read by id until it is over") {
     PollView view;
     view.stored[1] = stored(false, true, kNow);
     CHECK(fixtures_to_read(view) == std::vector<std::int64_t>{1});
-    view.stored[1].is_terminal = true;
+    view.stored[1].is_over = true;
     CHECK(fixtures_to_read(view).empty());
 }
 

@@ -175,20 +175,30 @@ TEST_CASE("capture.poller: after a failed commit the fixture is read by id altho
     CHECK(bench.books.value("SELECT state FROM fixture") == "FT");
 }
 
-TEST_CASE("B29: a fixture that left the list is read by id until a terminal state is stored") {
+TEST_CASE("B29: a fixture that left the list is read by id until it is over and a late goal is bumped once") {
     Bench bench;
     bench.says({fixture()});
     bench.poll();
     bench.says({});
     auto by_id = at_score(with(fixture(), {goal(501, kHomeTeam, 101, 90)}), 1, 0);
-    bench.provider.on_fixture = [&](std::int64_t) { return ProviderAnswer{{by_id}, {}, kProviderNow}; };
-    CHECK(bench.poll().read_by_id == 1);
+    auto now = kProviderNow;
+    bench.provider.on_in_play = [&] { return ProviderAnswer{{}, {}, now}; };
+    bench.provider.on_fixture = [&](std::int64_t) { return ProviderAnswer{{by_id}, {}, now}; };
+    const auto poll_after = [&](seconds pause) {
+        now += pause;
+        bench.clock.advance(hours(1));
+        return bench.poll().read_by_id;
+    };
+    CHECK(poll_after(seconds(0)) == 1);
     CHECK(bench.books.total("player", 101) == "1000");  // First seen by such a read, and bumped.
-    bench.clock.advance(seconds(1));
     by_id = in_state(by_id, 5, "FT");
-    CHECK(bench.poll().read_by_id == 1);
-    bench.clock.advance(hours(1));
-    CHECK(bench.poll().read_by_id == 0);
+    CHECK(poll_after(seconds(30)) == 1);
+    // Full time was not the last word: it is quiet time.
+    by_id = at_score(with(by_id, {goal(502, kAwayTeam, 201, 90)}), 1, 1);
+    CHECK(poll_after(seconds(119)) == 1);
+    CHECK(bench.books.total("player", 201) == "1000");
+    CHECK(poll_after(seconds(1)) == 0);
+    CHECK(poll_after(seconds(600)) == 0);
     CHECK(bench.books.value("SELECT state FROM fixture") == "FT");
 }
 

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <ftlfeed/capture/snapshot.hpp>
@@ -23,6 +25,8 @@ struct Asked {
     std::int64_t ticket = 0;  ///< Drawn before the request was sent: orders the answers of a fixture.
     Source source = Source::kLive;
     bool is_by_id = false;  ///< For this fixture alone: confirms what a list no longer has.
+    std::optional<std::chrono::sys_seconds> provider_time =
+        std::nullopt;  ///< When the provider answered, by its clock.
 };
 
 /// What became of a snapshot. A value: all of these settle the matter.
@@ -35,6 +39,7 @@ struct StoreResult {
     Outcome outcome = Outcome::kUnchanged;
     std::int64_t row_version = 0;     ///< Of the fixture row after the transaction.
     bool is_terminal = false;         ///< As stored.
+    bool is_over = false;             ///< Terminal, and the quiet time has passed: nothing more is expected.
     bool is_incomplete = false;       ///< An event of the newest answer lies in quarantine.
     bool has_open_questions = false;  ///< Something is missing, or has another id, and is not settled: look again.
     int events_new = 0;
@@ -58,6 +63,9 @@ public:
         OnWithdrawal on_withdrawal = OnWithdrawal::kReverse;
         /// So many complete answers in a row without an event withdraw it where nothing else proves it.
         std::int32_t absences_max = 3;
+        /// By the provider's clock, from the first terminal state to the end: full time shows briefly before extra time,
+        /// and the last goal may come after it.
+        std::chrono::seconds quiet{120};
     };
     explicit Ingest(std::string provider) : Ingest(std::move(provider), Options{}) {}
     Ingest(std::string provider, Options options) : provider_(std::move(provider)), options_(options) {}

@@ -43,10 +43,9 @@ struct StateMeaning {
 /// Source: docs.sportmonks.com/football/definitions/states.
 [[nodiscard]] StateMeaning state_meaning(std::int32_t state_id, std::string_view developer_name);
 
-/// May an event that is first seen now be bumped? Not when our row was terminal before and the answer does not say that
+/// May an event that is first seen now be bumped? Not when the fixture was over before and the answer does not say that
 /// the match went on: full time shows briefly before extra time, so a move to a state that is not terminal, or from full
 /// time to one that follows extra time, proves that it was not over. Pure.
-[[nodiscard]] bool is_open_for_bumps(bool was_terminal, std::int32_t was_state_id, bool is_terminal,
-                                     std::int32_t state_id);
+[[nodiscard]] bool is_open_for_bumps(bool was_over, std::int32_t was_state_id, bool is_terminal, std::int32_t state_id);
 
 }  // namespace ftlfeed::capture
