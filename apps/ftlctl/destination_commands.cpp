@@ -219,7 +219,9 @@ std::vector<Command> destination_commands() {
          "try whether it takes files",
          "From this machine, with its settings and secrets, past queue and pace. A webhook gets a signed message of "
          "the\n"
-         "type ftlfeed.test; in a folder a temporary file is written and removed. No file of yours is touched.\n\n"
+         "type ftlfeed.test; in a folder a temporary file is written and removed, in a Redis an entry. No file of "
+         "yours "
+         "is touched.\n\n"
          "  ftlctl destination test acme hook --config /etc/ftlfeed/deliver.toml",
          {},
          test_destination},

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <ftlfeed/cache/cache_client.hpp>
+#include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/core/secret.hpp>
 #include <ftlfeed/outbox/reader.hpp>
 #include <ftlfeed/store/epoch.hpp>
@@ -188,6 +190,18 @@ Finding check_master_key(const Call& call) {
     }
 }
 
+/// Does our own Redis answer, and take what it is given? Nothing that anybody sees is written.
+Finding check_cache(const Call& call) {
+    const auto settings = call.settings().feeds.cache_connection();
+    if (!settings) return ok("cache", "cache.uri is not given: no Redis of ours");
+    try {
+        ftlfeed::cache::CacheClient(*settings).try_write();
+        return ok("cache", "Redis " + settings->place() + " takes entries");
+    } catch (const ftlfeed::core::Failure& failure) {
+        return problem("cache", failure.what(), "is Redis up, and are cache.uri and cache.password_file right?");
+    }
+}
+
 void append(std::vector<Finding>& to, std::vector<Finding> findings) {
     for (auto& finding : findings) to.push_back(std::move(finding));
 }
@@ -228,6 +242,7 @@ std::vector<Finding> check_installation(Call& call) {
     });
     findings.push_back(check_deliver_enabled(call));
     findings.push_back(check_master_key(call));
+    findings.push_back(check_cache(call));
     return findings;
 }
 

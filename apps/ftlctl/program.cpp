@@ -102,7 +102,7 @@ int dispatch(const std::vector<std::string>& args, const std::map<std::string, s
     settings.common.bind(known);
     settings.ingest.bind(known);
     settings.feeds.bind(known);
-    settings.serve.bind(known);
+    settings.serve.bind_serve(known);
     const auto words = known.load(args, environment);
     ftlfeed::app::refuse_open_password(args, environment);
     if (const auto& file = settings.common.postgres_password_file; !file.empty()) {
