@@ -8,6 +8,7 @@
 #include <ftlfeed/cache/cache_client.hpp>
 #include <ftlfeed/core/guarded.hpp>
 #include <ftlfeed/core/log.hpp>
+#include <ftlfeed/store/epoch.hpp>
 #include <ftlfeed/store/listener.hpp>
 
 #include "common/listen_address.hpp"
@@ -34,7 +35,7 @@ void raise_descriptor_limit() {
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0) core::log_warning("serve.descriptor_limit_stays");
 }
 
-/// As Runtime::connect(), with limits for those who wait.
+/// With limits for those who wait.
 store::Session connect_quickly(const Runtime& runtime, const std::string& role) {
     auto postgres = runtime.postgres(role);
     postgres.connect_timeout = std::min(postgres.connect_timeout, kPostgresLimit);
@@ -88,7 +89,13 @@ void run_serve(Runtime& runtime, const ServeSettings& settings) {
     // Ends before the loops: its threads hand results to them.
     serve::DocumentReader reader(
         {static_cast<std::size_t>(settings.postgres_sessions), kFilesWaitingMax, settings.postgres_wait},
-        {[&runtime] { return connect_quickly(runtime, "files"); }, keep, runtime.clock()});
+        {[&runtime] {
+             auto session = connect_quickly(runtime, "files");
+             // What it reads goes into Redis: on a server that was promoted a moment ago not under the epoch before.
+             static_cast<void>(store::check_epoch(session));
+             return session;
+         },
+         keep, runtime.clock()});
 
     const PullShared shared{settings, keys, reader, backroom, keep, runtime.clock()};
     auto address = parse_listen_address("serve.address", settings.address);

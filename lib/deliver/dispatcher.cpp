@@ -48,7 +48,9 @@ public:
           connection_(std::move(connection)),
           transports_(std::move(transports)),
           clock_(clock),
-          pool_(named(connection_, " sender"), static_cast<std::size_t>(settings_.sessions_max)),
+          // A sender may be the first that comes to a promoted server: nothing goes out under the epoch before.
+          pool_(named(connection_, " sender"), static_cast<std::size_t>(settings_.sessions_max),
+                [](store::Session& session) { static_cast<void>(store::check_epoch(session)); }),
           bodies_(static_cast<std::size_t>(settings_.body_cache_bytes)) {}
 
     void run(const std::stop_token& stop);

@@ -13,6 +13,7 @@ namespace ftlfeed::store {
 struct Pool::State {
     ConnectionSettings settings;
     std::size_t sessions_max;
+    Greet greet;
     std::mutex mutex;
     std::condition_variable returned;
     std::size_t on_loan = 0;
@@ -25,10 +26,11 @@ Pool::Loan::~Loan() {
     if (session_) pool_->give_back(std::move(session_));
 }
 
-Pool::Pool(ConnectionSettings settings, std::size_t sessions_max) : state_(std::make_unique<State>()) {
+Pool::Pool(ConnectionSettings settings, std::size_t sessions_max, Greet greet) : state_(std::make_unique<State>()) {
     FTL_ASSERT(sessions_max > 0);
     state_->settings = std::move(settings);
     state_->sessions_max = sessions_max;
+    state_->greet = std::move(greet);
 }
 
 Pool::~Pool() = default;
@@ -53,8 +55,11 @@ Pool::Loan Pool::borrow(std::chrono::milliseconds wait_max) {
     }
     if (session) return Loan(*this, std::move(session));
     try {
-        return Loan(*this, std::make_unique<Session>(state_->settings));
+        session = std::make_unique<Session>(state_->settings);
+        if (state_->greet) state_->greet(*session);
+        return Loan(*this, std::move(session));
     } catch (...) {
+        session.reset();
         give_back(nullptr);
         throw;
     }

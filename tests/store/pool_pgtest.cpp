@@ -85,3 +85,23 @@ TEST_CASE("store.pool: a connection that fails gives its place back") {
     store::Pool pool(ftl::test::settings_of("postgresql://me@127.0.0.1:1/feed"), 1);
     for (int i = 0; i < 3; ++i) CHECK_THROWS_AS(static_cast<void>(pool.borrow(milliseconds(10))), Failure);
 }
+
+TEST_CASE(
+    "store.pool: each new session is greeted before anybody gets it and a greeting that fails gives its place back") {
+    const Database db(Content::kNothing);
+    int greeted = 0;
+    bool is_refused = false;
+    store::Pool pool(settings_of(db, "pool"), 1, [&](store::Session& session) {
+        session.read([](pqxx::transaction_base& tx) { tx.exec("SELECT 1"); });
+        ++greeted;
+        if (is_refused) throw Failure::busy("not now");
+    });
+    for (int i = 0; i < 3; ++i) static_cast<void>(pool.borrow());
+    CHECK(greeted == 1);
+    terminate_all(db);
+    is_refused = true;
+    for (int i = 0; i < 2; ++i) CHECK_THROWS_WITH_AS(static_cast<void>(pool.borrow()), "not now", Failure);
+    is_refused = false;
+    static_cast<void>(pool.borrow());
+    CHECK(greeted == 4);
+}

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <memory>
 
 #include <ftlfeed/store/session.hpp>
@@ -11,8 +12,11 @@ namespace ftlfeed::store {
 /// Sessions that several threads share, each leased to one at a time. Threads: thread-safe.
 class Pool {
 public:
+    /// Called with each new session, before anybody gets it. What it throws is what borrow() throws.
+    using Greet = std::function<void(Session&)>;
+
     /// Opens nothing yet; at most `sessions_max` at once.
-    Pool(ConnectionSettings settings, std::size_t sessions_max);
+    Pool(ConnectionSettings settings, std::size_t sessions_max, Greet greet = {});
     ~Pool();
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
