@@ -30,6 +30,9 @@ constexpr const char* kSubject = "ftlfeed/cache";
 constexpr std::size_t kBatch = 64;
 /// A new epoch is above anything that was written before it: moving it faster cures nothing.
 constexpr milliseconds kEpochMoveInterval{60'000};
+/// An epoch is the second of its move by Postgres's clock. One that is further ahead than a wrong clock explains is none of
+/// ours, and to outrun it would use up all that there are.
+constexpr std::chrono::seconds kClockErrorMax = std::chrono::hours(24 * 366);
 /// Between two looks, whatever is due.
 constexpr milliseconds kPauseMin{10};
 
@@ -68,13 +71,20 @@ private:
     /// Versions that the cache holds; keys that it does not hold are not in it.
     using Held = std::map<cache::Key, core::Version>;
 
+    /// A key whose version in the cache is newer than ours.
+    struct Ahead {
+        cache::Key key;
+        core::Version held;
+        core::Version ours;
+    };
+
     /// One look; does what is due. False when it has to wait for somebody else: an owner, or a new epoch.
     bool keep(store::Session& session);
     void compare_totals(store::Session& session, const OurCache& ours);
     void compare_documents(store::Session& session, const OurCache& ours, std::uint64_t connections);
     void push_documents(store::Session& session, const std::vector<std::string>& doc_keys, const OurCache& ours);
     Held held_by_cache(const std::vector<cache::Key>& keys);
-    void found_ahead(store::Session& session, const cache::Key& key);
+    void found_ahead(store::Session& session, const Ahead& ahead);
     void note(Status status) {
         status_.with([&](Status& mine) { mine = std::move(status); });
     }
@@ -157,6 +167,7 @@ void CacheKeeper::Impl::compare_totals(store::Session& session, const OurCache& 
     const bool has_lost = (is_ready_ && !ready) || std::any_of(held_.begin(), held_.end(), is_lost);
 
     std::vector<cache::Entry> behind;
+    std::optional<Ahead> ahead;
     total_keys_.clear();
     for (const auto& row : read_totals(session)) {
         auto entry = entry_of(row);
@@ -164,12 +175,16 @@ void CacheKeeper::Impl::compare_totals(store::Session& session, const OurCache& 
         const auto found = held.find(entry.key);
         const auto standing =
             standing_of(row.version, found == held.end() ? std::nullopt : std::optional(found->second));
-        if (standing == CacheStanding::kAhead) return found_ahead(session, entry.key);
+        if (standing == CacheStanding::kAhead) {
+            ahead = Ahead{entry.key, found->second, row.version};
+            continue;
+        }
         held[entry.key] = row.version;
         if (standing == CacheStanding::kBehind) behind.push_back(std::move(entry));
     }
     static_cast<void>(cache_.put_all_if_newer(behind));
     pushed_.increment(static_cast<double>(behind.size()));
+    if (ahead) return found_ahead(session, *ahead);
     // Only now, when each total is there: before, a reader would take a missing one for none.
     if (!ready || *ready < ours.epoch) static_cast<void>(cache_.set_ready_epoch(ours.epoch));
     is_ready_ = true;
@@ -185,16 +200,18 @@ void CacheKeeper::Impl::compare_documents(store::Session& session, const OurCach
     }
     const auto held = held_by_cache(keys);
     std::vector<std::string> behind;
+    std::optional<Ahead> ahead;
     for (const auto& row : read_document_versions(session, ours.render)) {
         const auto key = key_of(row.doc_key);
         if (!key) continue;
         const auto found = held.find(*key);
         const auto standing =
             standing_of(row.version, found == held.end() ? std::nullopt : std::optional(found->second));
-        if (standing == CacheStanding::kAhead) return found_ahead(session, *key);
+        if (standing == CacheStanding::kAhead) ahead = Ahead{*key, found->second, row.version};
         if (standing == CacheStanding::kBehind) behind.push_back(row.doc_key);
     }
     push_documents(session, behind, ours);
+    if (ahead) return found_ahead(session, *ahead);
     schedule_.documents_compared(clock_.steady_now(), connections);
 }
 
@@ -212,19 +229,21 @@ void CacheKeeper::Impl::push_documents(store::Session& session, const std::vecto
     }
 }
 
-void CacheKeeper::Impl::found_ahead(store::Session& session, const cache::Key& key) {
+/// After all the others were pushed: one key that is not ours must not hold them up.
+void CacheKeeper::Impl::found_ahead(store::Session& session, const Ahead& ahead) {
     is_ahead_ = true;
     const auto now = clock_.steady_now();
     session.write([&](pqxx::transaction_base& tx) {
-        alert::raise(
-            tx, {kAheadAlert, kSubject, alert::Severity::kCritical,
-                 key.text() + " is newer in Redis than in Postgres: Postgres has lost commits, or two installations "
+        alert::raise(tx, {kAheadAlert, kSubject, alert::Severity::kCritical,
+                          ahead.key.text() +
+                              " is newer in Redis than in Postgres: Postgres has lost commits, or two installations "
                               "share one Redis; the epoch moves on, so that what Postgres says is published"});
     });
     if (epoch_moved_at_ && now - *epoch_moved_at_ < kEpochMoveInterval) return;
     epoch_moved_at_ = now;
-    core::log_error("cache.ahead", {{"key", key.text()}});
-    static_cast<void>(store::force_epoch(session));
+    core::log_error("cache.ahead", {{"key", ahead.key.text()}, {"version", ahead.held.text()}});
+    const bool is_explained = ahead.held.epoch - ahead.ours.epoch < kClockErrorMax.count();
+    static_cast<void>(store::force_epoch(session, is_explained ? ahead.held.epoch : 0));
     schedule_.start_anew();
 }
 

@@ -44,12 +44,14 @@ std::optional<std::int64_t> insert_first(pqxx::transaction_base& tx, const Clust
 
 /// Compare-and-set: returns the new epoch, or nothing when another has moved it since `stored` was read. All that carries
 /// an epoch moves in the same transaction; feed_document's txid too, or those who look there for news would miss it.
-std::optional<std::int64_t> move_on(pqxx::transaction_base& tx, const StoredEpoch& stored, const ClusterIdentity& now) {
-    const auto rows = tx.exec_params(
-        std::string("UPDATE cluster_epoch SET system_identifier = $1, timeline = $2, ") +
-            "moved_at = clock_timestamp(), epoch = greatest(epoch + 1, " + kUnixSeconds +
-            ") WHERE system_identifier = $3 AND timeline = $4 AND epoch = $5 RETURNING epoch",
-        now.system_identifier, now.timeline, stored.cluster.system_identifier, stored.cluster.timeline, stored.epoch);
+std::optional<std::int64_t> move_on(pqxx::transaction_base& tx, const StoredEpoch& stored, const ClusterIdentity& now,
+                                    std::int64_t above = 0) {
+    const auto rows =
+        tx.exec_params(std::string("UPDATE cluster_epoch SET system_identifier = $1, timeline = $2, ") +
+                           "moved_at = clock_timestamp(), epoch = greatest(epoch + 1, $6::bigint + 1, " + kUnixSeconds +
+                           ") WHERE system_identifier = $3 AND timeline = $4 AND epoch = $5 RETURNING epoch",
+                       now.system_identifier, now.timeline, stored.cluster.system_identifier, stored.cluster.timeline,
+                       stored.epoch, above);
     if (rows.empty()) return std::nullopt;
     const auto epoch = rows[0][0].as<std::int64_t>();
     tx.exec_params("UPDATE feed_document SET epoch = $1, txid = pg_current_xact_id()", epoch);
@@ -90,12 +92,12 @@ EpochCheck check_epoch(Session& session) {
     throw core::Failure::busy("the epoch moves faster than it can be read");
 }
 
-std::int64_t force_epoch(Session& session) {
+std::int64_t force_epoch(Session& session, std::int64_t above) {
     const auto before = check_epoch(session);
-    if (before.moved) return before.epoch;
+    if (before.moved && before.epoch > above) return before.epoch;
     const auto now = identify_cluster(session);
     std::optional<std::int64_t> moved;
-    session.write_retrying([&](pqxx::transaction_base& tx) { moved = move_on(tx, {now, before.epoch}, now); });
+    session.write_retrying([&](pqxx::transaction_base& tx) { moved = move_on(tx, {now, before.epoch}, now, above); });
     // Whoever was faster moved it for us.
     if (!moved) return check_epoch(session).epoch;
     log_move(*moved, now);

@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <ftlfeed/deliver/cache_keeper.hpp>
+
 #include "deliver/cache_comparison.hpp"
 
 using namespace ftlfeed::deliver;
@@ -25,6 +27,8 @@ TEST_CASE("deliver.cache_comparison: a key is behind or the same or ahead by all
 }
 
 TEST_CASE("deliver.cache_comparison: totals are due every second and documents every ten") {
+    CHECK(CacheKeeperSettings().totals_interval == 1s);
+    CHECK(CacheKeeperSettings().documents_interval == 10s);
     ComparisonSchedule schedule(1s, 10s);
     CHECK(schedule.due(kNow, 1).totals);
     CHECK(schedule.due(kNow, 1).documents);

@@ -61,30 +61,81 @@ TEST_CASE("deliver.cache: a retired file stays as gone and no older version take
     CHECK(world.hash("feed:d:wc/calendar", "gz").empty());
 }
 
-TEST_CASE("deliver.cache: totals are taken only after all of them are there") {
+TEST_CASE("deliver.cache: a total that moves is there soon") {
     const CacheWorld world;
     const RunningCache running(world);
     REQUIRE(wait_until([&] { return world.has_totals(); }));
-    // bump:ready came last: whoever saw it before all totals would have read a missing one as none.
     world.db.exec(
         "UPDATE instrument_bump SET seq = 4, total = -7 WHERE instrument_id = (SELECT min(id) FROM instrument)");
     CHECK(wait_until([&] { return world.has_totals(); }));
 }
 
-TEST_CASE("deliver.cache: after a flush everything is whole again within two seconds of being noticed") {
+TEST_CASE("deliver.cache: totals are taken only after all of them are there") {
+    const CacheWorld world;
+    // Somebody else's key stands where one total has to go: whoever took totals now would take that one for none.
+    const auto stolen = "bump:" + world.db.value("SELECT max(id) FROM instrument");
+    world.redis.cli({"SET", stolen, "mine"});
+    const RunningCache running(world);
+    const auto is_refused = [&] { return running.status().trouble.find("WRONGTYPE") != std::string::npos; };
+    REQUIRE(wait_until([&] { return is_refused() && world.redis.cli({"DBSIZE"}) == std::to_string(kInstruments); }));
+    CHECK(world.redis.cli({"EXISTS", "bump:ready"}) == "0");
+    world.redis.cli({"DEL", stolen});
+    CHECK(wait_until([&] { return world.has_totals(); }));
+}
+
+TEST_CASE("deliver.cache: of a new epoch the mark is written after the last total") {
     const CacheWorld world;
     const RunningCache running(world);
+    REQUIRE(wait_until([&] { return world.has_totals(); }));
+    const auto log = world.temp / "monitor";
+    const Process monitor({"redis-cli", "-p", std::to_string(world.redis.port()), "MONITOR"}, {.log = log});
+    REQUIRE(wait_until([&] { return content(log).starts_with("OK"); }));
+    store::Session session(world.connection());
+    static_cast<void>(store::force_epoch(session));
+    const auto mark = "\"bump:ready\" \"" + world.epoch_text() + '"';
+    REQUIRE(wait_until([&] { return content(log).find(mark) != std::string::npos; }));
+    const auto said = content(log);
+    const auto last_total = said.rfind('"' + world.epoch_text() + ':');
+    REQUIRE(last_total != std::string::npos);
+    CHECK(last_total < said.find(mark));
+    CHECK(world.has_totals());
+}
+
+TEST_CASE("deliver.cache: after a flush everything is whole again within two seconds of being noticed") {
+    const CacheWorld world;
+    const RunningCache running(world, quick_settings(), kKeptOnLoss);
     world.publish_now("wc/calendar", "one");
     REQUIRE(wait_until([&] { return world.has_totals() && world.proofs() == 1; }));
     world.redis.cli({"FLUSHALL"});
+    const auto begin = std::chrono::steady_clock::now();
     CHECK(wait_until([&] { return world.has_totals() && !world.hash("feed:d:wc/calendar", "gz").empty(); }));
+    // It is noticed by the next comparison of totals, after a second at most.
+    CHECK(std::chrono::steady_clock::now() - begin < 3s);
     // The proof stands as it was: the destination was not sent to again.
     CHECK(world.proofs() == 1);
 }
 
+TEST_CASE("deliver.cache: everything is compared at once when bump:ready or a total is found missing or older") {
+    const CacheWorld world;
+    const RunningCache running(world, quick_settings(), kKeptOnLoss);
+    const auto total = "bump:" + world.db.value("SELECT min(id) FROM instrument");
+    const auto older = core::Version{std::stoll(world.epoch), 2, 0}.text();
+    world.publish_now("wc/calendar", "one");
+    REQUIRE(wait_until([&] { return world.has_totals() && world.proofs() == 1 && running.status().is_whole; }));
+    for (const auto& loss : std::vector<std::vector<std::string>>{
+             {"DEL", "bump:ready"}, {"DEL", total}, {"HSET", total, "v", older, "t", "1"}}) {
+        CAPTURE(loss.front());
+        // The file is lost too, and nothing but the total or the mark tells of it.
+        world.redis.cli({"DEL", "feed:d:wc/calendar"});
+        world.redis.cli(loss);
+        CHECK(
+            wait_until([&] { return world.has_totals() && CacheWorld::has_file(world.redis, "wc/calendar", "one"); }));
+    }
+}
+
 TEST_CASE("deliver.cache: a Redis that was killed and came back empty is filled again") {
     CacheWorld world;
-    const RunningCache running(world);
+    const RunningCache running(world, quick_settings(), kKeptOnLoss);
     world.publish_now("wc/calendar", "one");
     REQUIRE(wait_until([&] { return world.has_totals() && world.proofs() == 1; }));
     world.redis.kill();
@@ -125,6 +176,73 @@ TEST_CASE("deliver.cache: a total newer than ours raises an alarm and moves the 
     CHECK(wait_until([&] { return world.hash("bump:" + id, "t") == "10"; }));
     CHECK(wait_until([&] { return world.has_totals(); }));
     CHECK(wait_until([&] { return world.count("alert WHERE kind = 'cache.ahead' AND cleared_at IS NULL") == 0; }));
+}
+
+TEST_CASE("deliver.cache: a file newer than ours raises an alarm and moves the epoch on and ours is published") {
+    const CacheWorld world;
+    const RunningCache running(world);
+    world.publish_now("wc/calendar", "one");
+    REQUIRE(wait_until([&] { return world.has_totals() && world.proofs() == 1; }));
+    const auto lost = core::Version{std::stoll(world.epoch), 999'999, 1};
+    world.redis.cli({"HSET", "feed:d:wc/calendar", "v", lost.text(), "sha", "of a version that Postgres lost"});
+    REQUIRE(wait_until([&] { return world.db.value("SELECT epoch FROM cluster_epoch") != world.epoch; }));
+    CHECK(world.count("alert WHERE kind = 'cache.ahead'") == 1);
+    CHECK(wait_until([&] { return CacheWorld::has_file(world.redis, "wc/calendar", "one"); }));
+    CHECK(world.hash("feed:d:wc/calendar", "v") > lost.text());
+    CHECK(wait_until([&] { return world.count("alert WHERE kind = 'cache.ahead' AND cleared_at IS NULL") == 0; }));
+}
+
+TEST_CASE("deliver.cache: a later epoch than ours is outrun") {
+    const CacheWorld world;
+    const RunningCache running(world);
+    REQUIRE(wait_until([&] { return world.has_totals(); }));
+    const auto id = world.db.value("SELECT min(id) FROM instrument");
+    // The clock of the Postgres before this one was an hour ahead.
+    const auto later = std::stoll(world.epoch) + 3600;
+    world.redis.cli({"HSET", "bump:" + id, "v", core::Version{later, 1, 0}.text(), "t", "999"});
+    REQUIRE(wait_until([&] { return std::stoll(world.db.value("SELECT epoch FROM cluster_epoch")) > later; }));
+    CHECK(wait_until([&] { return world.has_totals(); }));
+    CHECK(wait_until([&] { return world.count("alert WHERE kind = 'cache.ahead' AND cleared_at IS NULL") == 0; }));
+}
+
+TEST_CASE("deliver.cache: a key that nobody can outrun stays an alarm and holds no other up") {
+    const CacheWorld world;
+    const RunningCache running(world);
+    world.publish_now("wc/calendar", "one");
+    REQUIRE(wait_until([&] { return world.has_totals() && world.proofs() == 1; }));
+    const auto last = core::Version{9'999'999'998, 1, 0}.text();
+    const auto stolen = "bump:" + world.db.value("SELECT min(id) FROM instrument");
+    world.redis.cli({"HSET", stolen, "v", last, "t", "999"});
+    REQUIRE(wait_until([&] { return world.count("alert WHERE kind = 'cache.ahead'") == 1; }));
+    // The epochs that are left are not spent on it.
+    CHECK(world.db.value("SELECT epoch < 3000000000 FROM cluster_epoch") == "t");
+    const auto other = world.db.value("SELECT max(id) FROM instrument");
+    world.db.exec("UPDATE instrument_bump SET seq = seq + 1, total = -7 WHERE instrument_id = " + other);
+    world.redis.cli({"DEL", "feed:d:wc/calendar"});
+    CHECK(wait_until([&] { return world.hash("bump:" + other, "t") == "-7"; }));
+    CHECK(wait_until([&] { return CacheWorld::has_file(world.redis, "wc/calendar", "one"); }));
+    CHECK(world.hash(stolen, "v") == last);
+    CHECK(world.count("alert WHERE kind = 'cache.ahead' AND cleared_at IS NULL") == 1);
+    CHECK_FALSE(running.status().is_whole);
+    // Whoever put it there takes it away.
+    world.redis.cli({"DEL", stolen});
+    CHECK(wait_until([&] { return world.has_totals() && running.status().is_whole; }));
+}
+
+TEST_CASE("deliver.cache: a full Redis raises an alert that ends when there is room again") {
+    const CacheWorld world;
+    world.db.exec("UPDATE delivery_assignment SET first_retry_ms = 20, slow_retry_ms = 100 WHERE transport = 'cache'");
+    const RunningCache running(world);
+    REQUIRE(wait_until([&] { return world.has_totals(); }));
+    world.redis.cli({"CONFIG", "SET", "maxmemory", "1"});
+    world.publish_now("wc/calendar", "one");
+    const std::string open =
+        "alert WHERE kind = 'deliver.failing' AND subject = 'ftlfeed/cache' AND cleared_at IS NULL";
+    REQUIRE(wait_until([&] { return world.count(open) == 1; }));
+    CHECK(world.db.value("SELECT last_error LIKE '%OOM%' FROM delivery_assignment WHERE transport = 'cache'") == "t");
+    world.redis.cli({"CONFIG", "SET", "maxmemory", "0"});
+    CHECK(wait_until([&] { return CacheWorld::has_file(world.redis, "wc/calendar", "one"); }));
+    CHECK(wait_until([&] { return world.count(open) == 0; }));
 }
 
 TEST_CASE("deliver.cache: who does not own the built-in destination writes nothing and keeps nobody busy") {

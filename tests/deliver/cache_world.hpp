@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -35,8 +36,10 @@ public:
                 epoch + " FROM instrument");
     }
 
-    [[nodiscard]] cache::ConnectionSettings redis_settings() const {
-        auto settings = cache::ConnectionSettings::parse(redis.uri());
+    /// To our Redis, or to the name that leads to it.
+    [[nodiscard]] cache::ConnectionSettings redis_settings() const { return redis_settings(redis.port()); }
+    [[nodiscard]] static cache::ConnectionSettings redis_settings(std::uint16_t port) {
+        auto settings = cache::ConnectionSettings::parse("redis://127.0.0.1:" + std::to_string(port));
         settings.backoff_max = milliseconds(100);
         return settings;
     }
@@ -46,12 +49,18 @@ public:
     }
     /// Document and history under the epoch of the cluster.
     void publish_now(const std::string& doc_key, const std::string& body) const {
-        publish(doc_key, body);
-        db.exec("UPDATE feed_document SET epoch = " + epoch + ", txid = pg_current_xact_id(); NOTIFY ftl_document");
+        const auto seq = std::stoll(session_value("SELECT nextval('version_seq')"));
+        const auto now_epoch = std::stoll(session_value("SELECT epoch FROM cluster_epoch"));
+        db.exec(publish_sql(doc_key, body, seq, "clock_timestamp()", false, now_epoch) + "; NOTIFY ftl_document");
+    }
+    /// Whether this server holds the file with this body.
+    [[nodiscard]] static bool has_file(const RedisServer& server, const std::string& doc_key, const std::string& body) {
+        return server.cli({"HGET", "feed:d:" + doc_key, "sha"}) == core::sha256_hex(body);
     }
     /// Every total and the mark of readiness.
-    [[nodiscard]] bool has_totals() const {
-        return redis.cli({"GET", "bump:ready"}) == epoch_text() && redis.cli({"EVAL", kSum, "0"}) == sum();
+    [[nodiscard]] bool has_totals() const { return has_totals(redis); }
+    [[nodiscard]] bool has_totals(const RedisServer& server) const {
+        return server.cli({"GET", "bump:ready"}) == epoch_text() && server.cli({"EVAL", kSum, "0"}) == sum();
     }
     [[nodiscard]] std::string epoch_text() const {
         return std::string(10 - session_value("SELECT epoch FROM cluster_epoch").size(), '0') +
@@ -70,6 +79,10 @@ private:
         "s = s + tonumber(redis.call('HGET', k, 't')) end end return n .. ' ' .. string.format('%d', s)";
 };
 
+/// Totals as in production, and files only when something tells that they may be lost.
+constexpr deliver::CacheKeeperSettings kKeptOnLoss{milliseconds(1000), milliseconds(600'000), milliseconds(20),
+                                                   milliseconds(100)};
+
 /// Dispatcher, client and keeper, as ftl-deliver has them.
 class RunningCache {
 public:
@@ -78,7 +91,11 @@ public:
     }
     explicit RunningCache(const CacheWorld& world, deliver::DeliverSettings settings = quick_settings(),
                           deliver::CacheKeeperSettings keeper_settings = default_intervals())
-        : client(std::make_shared<cache::CacheClient>(world.redis_settings())),
+        : RunningCache(world, world.redis_settings(), settings, keeper_settings) {}
+    RunningCache(const CacheWorld& world, const cache::ConnectionSettings& redis,
+                 const deliver::DeliverSettings& settings = quick_settings(),
+                 deliver::CacheKeeperSettings keeper_settings = default_intervals())
+        : client(std::make_shared<cache::CacheClient>(redis)),
           dispatcher_(world, settings, deliver::built_in_transports(settings, core::Clock::real(), client)),
           keeper_(keeper_settings, world.connection(), *client, core::Clock::real()),
           thread_([this](const std::stop_token& stop) { keeper_.run(stop); }) {}

@@ -172,6 +172,9 @@ TEST_CASE("store.epoch: forcing it moves it on each time although the cluster is
     CHECK(second > first);
     CHECK(third > second);
     CHECK(store::check_epoch(session).epoch == third);
+    // Above what somebody was seen to hold.
+    CHECK(store::force_epoch(session, third + 500) == third + 501);
+    CHECK(store::force_epoch(session, third) == third + 502);
 }
 
 TEST_CASE("store.epoch: a standby is refused and its promotion moves the epoch on") {

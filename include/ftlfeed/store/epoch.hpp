@@ -22,7 +22,8 @@ struct EpochCheck {
 /// `greatest(stored + 1, unix seconds)`, by compare-and-set, before any outside write. At a move every feed_document
 /// and instrument_bump is stamped with the new epoch, seq kept, in the same transaction. Called at every connect.
 [[nodiscard]] EpochCheck check_epoch(Session& session);
-/// Moves the epoch on although nothing changed: somebody holds a version newer than ours.
-[[nodiscard]] std::int64_t force_epoch(Session& session);
+/// Moves the epoch on although nothing changed: somebody holds a version newer than ours, of epoch `above` or none in
+/// particular. The new one is greater than that too.
+[[nodiscard]] std::int64_t force_epoch(Session& session, std::int64_t above = 0);
 
 }  // namespace ftlfeed::store
