@@ -140,7 +140,12 @@ public:
     explicit RunningDispatcher(const DeliverWorld& world, ftlfeed::deliver::DeliverSettings settings = quick_settings(),
                                ftlfeed::deliver::TransportFactory transports = {},
                                ftlfeed::core::Clock& clock = ftlfeed::core::Clock::real())
-        : dispatcher_(settings, world.connection(),
+        : RunningDispatcher(world.connection(), std::move(settings), std::move(transports), clock) {}
+    explicit RunningDispatcher(ftlfeed::store::ConnectionSettings connection,
+                               const ftlfeed::deliver::DeliverSettings& settings = quick_settings(),
+                               ftlfeed::deliver::TransportFactory transports = {},
+                               ftlfeed::core::Clock& clock = ftlfeed::core::Clock::real())
+        : dispatcher_(settings, std::move(connection),
                       transports ? std::move(transports) : ftlfeed::deliver::built_in_transports(settings, clock),
                       clock),
           thread_([this](const std::stop_token& stop) { dispatcher_.run(stop); }) {}

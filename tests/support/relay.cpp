@@ -88,6 +88,7 @@ public:
     }
 
     void allow() { refuse_ = false; }
+    void lead_to(std::uint16_t server_port) { server_port_ = server_port; }
     [[nodiscard]] std::uint16_t port() const { return port_; }
     [[nodiscard]] int accepted() const { return accepted_; }
 
@@ -143,7 +144,7 @@ private:
         return cut_->second;
     }
 
-    std::uint16_t server_port_;
+    std::atomic<std::uint16_t> server_port_;
     int listener_ = -1;
     std::uint16_t port_ = 0;
     std::atomic<bool> refuse_{false};
@@ -162,6 +163,7 @@ void Relay::cut_at(const std::string& text, Cut cut) { impl_->set_cut({{text, cu
 void Relay::cut_nowhere() { impl_->set_cut(std::nullopt); }
 void Relay::drop_all(bool refuse) { impl_->drop_all(refuse); }
 void Relay::allow() { impl_->allow(); }
+void Relay::lead_to(std::uint16_t server_port) { impl_->lead_to(server_port); }
 int Relay::accepted() const { return impl_->accepted(); }
 
 std::string with_port(const std::string& uri, std::uint16_t port) {

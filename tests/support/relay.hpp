@@ -30,6 +30,9 @@ public:
     /// Ends all connections; with `refuse`, new ones are dropped as soon as they are accepted, until allow().
     void drop_all(bool refuse);
     void allow();
+    /// From now on new connections lead to another server; those that are open stay where they are. As a name does that was
+    /// moved at a fail-over.
+    void lead_to(std::uint16_t server_port);
     /// Connections accepted so far, the dropped ones too.
     [[nodiscard]] int accepted() const;
 
