@@ -179,6 +179,38 @@ TEST_CASE("deliver.process: nothing is sent before deliver.enabled is set") {
     CHECK(std::filesystem::is_empty(world.folder("main")));
 }
 
+TEST_CASE("deliver.process: of two processes of one name one works and the other takes over when it is killed") {
+    const DeliverWorld world;
+    world.add_destination("main");
+    std::filesystem::create_directories(world.folder("main") / "wc");
+    RenameLog log(world.folder("main") / "wc");
+    auto first = start(world, "main");
+    world.publish("wc/calendar", "one");
+    REQUIRE(wait_until([&] { return world.proofs() == 1; }, 20s));
+    const auto holder = world.db.value("SELECT holder FROM lease WHERE name = 'deliver:main'");
+    auto second = start(world, "main");
+    // Both ask for the lease.
+    REQUIRE(wait_until(
+        [&] {
+            return world.count(
+                       "pg_stat_activity WHERE datname = current_database() AND application_name LIKE '% lease'") == 2;
+        },
+        20s));
+    for (int i = 2; i <= 5; ++i) {
+        const auto body = "version " + std::to_string(i);
+        world.publish("wc/calendar", body);
+        REQUIRE(holds(world.folder("main") / "wc/calendar.json", body));
+    }
+    CHECK(world.db.value("SELECT holder FROM lease WHERE name = 'deliver:main'") == holder);
+    first.kill();
+    world.publish("wc/calendar", "by the second");
+    CHECK(wait_until([&] { return content(world.folder("main") / "wc/calendar.json") == "by the second"; }, 20s));
+    REQUIRE(wait_until([&] { return world.owed() == 0; }, 20s));
+    CHECK(world.db.value("SELECT holder FROM lease WHERE name = 'deliver:main'") != holder);
+    CHECK(log.renames() == world.proofs());
+    CHECK(second.terminate(20s).exit_code == 0);
+}
+
 TEST_CASE("deliver.process: a paused process is replaced and publishes nothing old when it comes back") {
     const DeliverWorld world;
     world.add_destination("main");
