@@ -107,6 +107,29 @@ TEST_CASE("capture.played: a second ftl-ingest stands by on the lease and takes 
     CHECK(end_state(database) == undisturbed());
 }
 
+TEST_CASE("capture.played: an ftl-ingest that was paused and replaced does no harm when it comes back") {
+    const Database database;
+    add_event(database);
+    SimProvider sim({"--speed", "3000"});
+    IngestProcess zombie(database, sim.url());
+    REQUIRE(wait_until([&] { return database.value("SELECT count(*) FROM match_events") != "0"; }, kPlayLimit));
+    IngestProcess heir(database, sim.url());
+    REQUIRE(wait_until([&] { return heir.said().find("app.started") != std::string::npos; }));
+    const auto holder = [&] { return database.value("SELECT holder FROM lease WHERE name = 'ingest:sportmonks'"); };
+    const auto before = holder();
+    // Wherever it is: with an answer in hand, or in the middle of a transaction.
+    zombie.process().signal(SIGSTOP);
+    REQUIRE(wait_until([&] { return holder() != before; }));
+    const auto events = database.value("SELECT count(*) FROM match_events");
+    REQUIRE(wait_until([&] { return database.value("SELECT count(*) FROM match_events") != events; }, kPlayLimit));
+    zombie.process().signal(SIGCONT);
+    CHECK_MESSAGE(wait_until([&] { return sim.is_at_end(); }, kPlayLimit), heir.said());
+    CHECK(wait_until([&] { return database.value("SELECT count(*) FROM fixture WHERE is_terminal") == "7"; }));
+    CHECK(zombie.process().terminate().exit_code == 0);
+    CHECK(heir.process().terminate().exit_code == 0);
+    CHECK(end_state(database) == undisturbed());
+}
+
 TEST_CASE("capture.app: --check answers for settings and Postgres and provider with its exit code") {
     const Database database;
     SimProvider sim;

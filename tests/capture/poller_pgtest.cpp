@@ -111,6 +111,33 @@ TEST_CASE("capture.poller: what the list lacks is asked for by id at once which 
     }
 }
 
+TEST_CASE("capture.poller: the ticket is drawn before the request so that what was stored meanwhile stands") {
+    const auto older = at_score(with(fixture(), {goal(501, kHomeTeam, 101, 10)}), 1, 0);
+    const auto newer = at_score(with(fixture(), {goal(501, kHomeTeam, 102, 10)}), 1, 0);
+    for (const std::string asked : {"in_play", "season", "fixture 1"}) {
+        CAPTURE(asked);
+        Bench bench;
+        // While our request is under way another one is made, answered and stored.
+        const auto overtaken = [&] {
+            bench.books.store(newer);
+            return ProviderAnswer{{older}, {}, kProviderNow};
+        };
+        bench.says({});
+        if (asked == "in_play") bench.provider.on_in_play = overtaken;
+        if (asked == "season") bench.provider.on_season = overtaken;
+        if (asked == "fixture 1") {
+            bench.books.store(fixture());  // Under way, and not in the list.
+            bench.provider.on_fixture = [&](std::int64_t) { return overtaken(); };
+        }
+        bench.poll();
+        CHECK(bench.provider.times(asked) >= 1);
+        CHECK(bench.books.value("SELECT player_name FROM match_event_current") == "Player 102");
+        CHECK(bench.books.total("player", 102) == "1000");
+        CHECK(bench.books.count("match_event_revision") == 0);
+        CHECK(bench.books.count("event_bump_log WHERE entry > 0") == 0);
+    }
+}
+
 TEST_CASE("capture.poller: memory is worth nothing when another has written the row") {
     // Finding C4 b: A remembers D1, B stores D2, the list goes back to D1.
     Bench bench;

@@ -104,22 +104,28 @@ TEST_CASE("capture.race: a deadlock with somebody else's transaction repeats the
 }
 
 TEST_CASE("E27: a commit whose answer is lost is in doubt and storing again moves no price a second time") {
-    Books books;
-    StatementRelay relay(books.database().uri());
-    auto session = connect(relay.uri());
-    const auto ticket = draw_ticket(session);
-    relay.lose_next_commit();
-    try {
-        Ingest("sportmonks").store(session, grown(1, 3), {ticket, Source::kLive});
-        FAIL("the answer came");
-    } catch (const ftlfeed::core::Failure& failure) {
-        CHECK(failure.in_doubt());
+    for (const auto lost : {StatementRelay::Lost::kAnswer, StatementRelay::Lost::kCommit}) {
+        Books books;
+        StatementRelay relay(books.database().uri());
+        auto session = connect(relay.uri());
+        const auto ticket = draw_ticket(session);
+        relay.lose_next_commit(lost);
+        try {
+            Ingest("sportmonks").store(session, grown(1, 3), {ticket, Source::kLive});
+            FAIL("the answer came");
+        } catch (const ftlfeed::core::Failure& failure) {
+            CHECK(failure.in_doubt());
+        }
+        CHECK(session.is_broken());
+        // Whether it was committed nobody on our side knew; both are the same to whoever stores the answer again.
+        const bool is_done = lost == StatementRelay::Lost::kAnswer;
+        CHECK(books.count("event_bump_log") == (is_done ? 9 : 0));
+        CHECK(books.store(grown(1, 3), ticket).outcome ==
+              (is_done ? StoreResult::Outcome::kUnchanged : StoreResult::Outcome::kStored));
+        CHECK(books.count("event_bump_log") == 9);
+        CHECK(books.count("match_events") == 3);
+        CHECK(books.wrong_totals() == 0);
     }
-    CHECK(session.is_broken());
-    CHECK(books.count("event_bump_log") == 9);  // It was committed, and nobody knew.
-    CHECK(books.store(grown(1, 3), ticket).outcome == StoreResult::Outcome::kUnchanged);
-    CHECK(books.count("event_bump_log") == 9);
-    CHECK(books.wrong_totals() == 0);
 }
 
 TEST_CASE("capture.race: two writers of one new fixture make one row and each event once") {
@@ -232,6 +238,36 @@ TEST_CASE("capture.ledger: the same role and instrument and entry of one event c
                               "role, entry, micro, instrument_seq) "
                               "SELECT provider, fixture_id, provider_event_id, instrument_id, role, entry, 1, 1 FROM "
                               "event_bump_log LIMIT 1"));
+    // Another role, another provider's event of the same id, and the next entry each have a place of their own.
+    for (const std::string columns :
+         {"provider, 'other', entry", "'other', role, entry", "provider, role, entry + 1"}) {
+        CAPTURE(columns);
+        CHECK_NOTHROW(books.database().exec(
+            "INSERT INTO event_bump_log (provider, role, entry, fixture_id, provider_event_id, instrument_id, micro, "
+            "instrument_seq) SELECT " +
+            columns +
+            ", fixture_id, provider_event_id, instrument_id, 1, 1 FROM event_bump_log WHERE role = 'scorer' AND "
+            "provider = 'sportmonks' AND entry = 0"));
+    }
+}
+
+TEST_CASE("capture.ledger: a total beyond 2^53 is refused with its fixture's whole change and the reason is told") {
+    Books books;
+    books.database().exec("UPDATE bump_rule SET micro = 9007199254740991 WHERE type_id = 14 AND role = 'scorer'");
+    books.store(at_score(with(fixture(), {goal(501, kHomeTeam, 101, 10)}), 1, 0));
+    CHECK(books.total("player", 101) == "9007199254740991");  // 2^53 - 1: every reader is exact.
+    try {
+        books.store(at_score(with(fixture(), {goal(501, kHomeTeam, 101, 10), goal(502, kHomeTeam, 101, 20)}), 2, 0));
+        FAIL("it was stored");
+    } catch (const ftlfeed::core::Failure& failure) {
+        CHECK(failure.native_code() == "23514");
+        CHECK(std::string(failure.what()).find("instrument_bump") != std::string::npos);
+    }
+    CHECK(books.total("player", 101) == "9007199254740991");
+    CHECK(books.value("SELECT home_score FROM fixture") == "1");
+    CHECK(books.count("match_events") == 1);
+    CHECK(books.count("event_quarantine") == 0);
+    CHECK(books.wrong_totals() == 0);
 }
 
 TEST_CASE("capture.ledger: one fixture's change moves each instrument's seq once and has one tick for it") {

@@ -204,8 +204,10 @@ TEST_CASE("B17: the shoot-out is kept apart from the score") {
         {"score":{"goals":2,"participant":"away"},"description":"PENALTY_SHOOTOUT"},
         {"score":{"goals":2,"participant":"home"},"description":"1ST_HALF"},
         {"score":{"goals":1,"participant":"away"},"description":"1ST_HALF"},
-        {"score":{"goals":3,"participant":"home"},"description":"CURRENT"}]})"));
-    CHECK(fixture.score == Score{3, 3});
+        {"score":{"goals":3,"participant":"home"},"description":"CURRENT"},
+        {"score":{"goals":7,"participant":"home"},"description":"TOTAL"},
+        {"score":{"goals":5,"participant":"away"},"description":"TOTAL"}]})"));
+    CHECK(fixture.score == Score{3, 3});  // Whatever sum of both somebody makes beside it.
     CHECK(fixture.shootout == Score{4, 2});
     CHECK(fixture.half_score == Score{2, 1});
 }

@@ -57,8 +57,12 @@ public:
         return std::exchange(statements_, {});
     }
 
-    /// The next COMMIT goes out, and its answer is lost with the connection.
-    void lose_next_commit() { loses_commit_ = true; }
+    /// The connection ends at the next COMMIT: after it, so that only its answer is lost, or before it.
+    enum class Lost { kAnswer, kCommit };
+    void lose_next_commit(Lost lost = Lost::kAnswer) {
+        lost_ = lost;
+        loses_commit_ = true;
+    }
 
 private:
     static sockaddr_in loopback(std::uint16_t port) {
@@ -99,6 +103,7 @@ private:
                 if (length <= 0) break;
                 sent.append(buffer.data(), static_cast<std::size_t>(length));
                 read_along(sent, has_started, is_lost);
+                if (is_lost && lost_ == Lost::kCommit) break;
                 if (::write(server, buffer.data(), static_cast<std::size_t>(length)) != length) break;
             }
             if (wait[1].revents != 0) {
@@ -152,6 +157,7 @@ private:
     std::uint16_t server_port_ = 0;
     int listener_ = -1;
     std::atomic<bool> loses_commit_ = false;
+    std::atomic<Lost> lost_ = Lost::kAnswer;
     std::mutex mutex_;
     std::vector<std::string> statements_;
     std::vector<std::jthread> connections_;
