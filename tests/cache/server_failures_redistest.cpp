@@ -6,6 +6,7 @@
 #include <ftlfeed/cache/cache_client.hpp>
 
 #include "cache/loop.hpp"
+#include "support/free_port.hpp"
 #include "support/redis.hpp"
 #include "support/troubled_redis.hpp"
 #include "support/wait.hpp"
@@ -212,6 +213,31 @@ TEST_CASE("cache.server_failures: a script of ours works in a cluster since it h
     REQUIRE(wait_until([&] { return redis.cli({"GET", "a"}).empty(); }));
     cache::CacheClient client(to(redis));
     CHECK(client.put_if_newer(Key("a"), {1, 1, 0}, kTotal) == cache::PutOutcome(cache::Stored{}));
+}
+
+TEST_CASE("cache.server_failures: what a node of a cluster does not hold is refused with the remedy") {
+    const std::vector<std::string> ports{std::to_string(free_port()), std::to_string(free_port())};
+    RedisServer ours({"--cluster-enabled", "yes", "--cluster-port", ports[0]});
+    RedisServer other({"--cluster-enabled", "yes", "--cluster-port", ports[1]});
+    CHECK(ours.cli({"CLUSTER", "ADDSLOTSRANGE", "0", "8191"}) == "OK");
+    CHECK(other.cli({"CLUSTER", "ADDSLOTSRANGE", "8192", "16383"}) == "OK");
+    CHECK(ours.cli({"CLUSTER", "MEET", "127.0.0.1", std::to_string(other.port()), ports[1]}) == "OK");
+    // Slot 15495 is the other's.
+    REQUIRE(wait_until([&] { return ours.cli({"GET", "a"}).starts_with("MOVED 15495"); }));
+    cache::CacheClient client(to(ours));
+    const auto is_clear = [](const core::Failure& failure, const std::string& code) {
+        CHECK(failure.native_code() == code);
+        CHECK(failure.kind() == Kind::kPermanent);
+        CHECK(std::string(failure.what()).find("one server that holds all keys is needed") != std::string::npos);
+    };
+    is_clear(failure_in([&] { static_cast<void>(client.version(Key("a"))); }), "MOVED");
+    is_clear(failure_in([&] { static_cast<void>(client.put_if_newer(Key("a"), {1, 1, 0}, kTotal)); }), "MOVED");
+    CHECK(other.cli({"EXISTS", "a"}) == "0");
+    // Slot 3300 is ours, and on its way to the other.
+    const auto id = other.cli({"CLUSTER", "MYID"});
+    CHECK(ours.cli({"CLUSTER", "SETSLOT", "3300", "MIGRATING", id}) == "OK");
+    is_clear(failure_in([&] { static_cast<void>(client.version(Key("b"))); }), "ASK");
+    is_clear(failure_in([&] { static_cast<void>(client.put_if_newer(Key("b"), {1, 1, 0}, kTotal)); }), "ASK");
 }
 
 TEST_CASE("cache.server_failures: one that takes no more clients is tried again until it does") {

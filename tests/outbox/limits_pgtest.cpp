@@ -90,6 +90,8 @@ TEST_CASE("outbox.reader: idle polls write nothing and do not lock the cursor") 
 }
 
 TEST_CASE("outbox.reader: an idle cursor moves when its time has come or enough transactions went by") {
+    CHECK(product::Reader::Options().idle_move_interval == std::chrono::seconds(10));
+    CHECK(product::Reader::Options().idle_move_xids == 10'000);
     const Database db;
     auto session = connect(db);
     product::register_consumer(session, "build");

@@ -144,6 +144,23 @@ TEST_CASE("outbox.read_loop: a cursor of another cluster ends it with the remedy
     CHECK_THROWS_WITH_AS(running.ended().get(), doctest::Contains("ftlctl outbox rebase"), ftlfeed::core::Failure);
 }
 
+TEST_CASE("outbox.read_loop: it looks at the cluster again at each connect and not only at the first") {
+    const Database db;
+    register_build(db);
+    Running running(db, kNever);
+    running.start();
+    REQUIRE(listens(db));
+    commit_each(db.uri(), {"A"});
+    REQUIRE(running.has_read(1));
+    // As where the name leads to a restored copy from now on.
+    db.exec("UPDATE outbox_cursor SET system_identifier = 1");
+    db.exec(std::string("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+                        " AND application_name = '") +
+            kApplication + "'");
+    REQUIRE(running.ended().wait_for(kWaitLimitDefault) == std::future_status::ready);
+    CHECK_THROWS_WITH_AS(running.ended().get(), doctest::Contains("ftlctl outbox rebase"), ftlfeed::core::Failure);
+}
+
 TEST_CASE("outbox.read_loop: an effect that fails by itself ends it and leaves the cursor where it was") {
     const Database db;
     register_build(db);

@@ -1,6 +1,7 @@
 // Redis lost, hung, flushed and set back; Postgres away; keys revoked: what clients are answered meanwhile.
 
 #include <atomic>
+#include <csignal>
 #include <thread>
 
 #include "support/cluster.hpp"
@@ -133,6 +134,46 @@ TEST_CASE("serve.outage: without Redis and Postgres the copies are served and wh
     CHECK(Clock::now() - begin < 4s);
     const_cast<Cluster&>(postgres.cluster).start();
     REQUIRE(wait_until([&] { return world.get("/feeds/wc/standings").body == "table"; }, 20s));
+}
+
+TEST_CASE("serve.outage: a Postgres that hangs costs an answer its limit and the next one has another session") {
+    const ServeWorld world({"--serve.postgres_sessions", "1"});
+    publish(world.uri(), "wc/calendar", "one", 5);
+    CHECK(world.get(kFile).body == "one");
+    publish(world.uri(), "wc/standings", "table", 6);
+    pqxx::connection connection(world.uri());
+    pqxx::nontransaction tx(connection);
+    const auto pid = tx.exec1(
+                           "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND "
+                           "application_name = 'ftl-serve/files'")[0]
+                         .as<pid_t>();
+    REQUIRE(kill(pid, SIGSTOP) == 0);
+    const auto begin = Clock::now();
+    const auto answer = world.get("/feeds/wc/standings");
+    CHECK(Clock::now() - begin < 4s);
+    CHECK(answer.status == 503);
+    CHECK(answer.field("Retry-After") == "1");
+    // What is there is served meanwhile, and the stopped one is not waited for again.
+    CHECK(world.get(kFile).body == "one");
+    CHECK(wait_until([&] { return world.get("/feeds/wc/standings").body == "table"; }));
+    kill(pid, SIGCONT);
+}
+
+TEST_CASE("serve.outage: what comes from a promoted Postgres has the new epoch before Redis gets it") {
+    const ServeWorld world;
+    publish(world.uri(), "wc/calendar", "one", 5);
+    // Another timeline, as far as the record can tell: the reader's session is the first that comes to it.
+    world.exec("UPDATE cluster_epoch SET timeline = timeline + 1");
+    const auto answer = world.get(kFile);
+    CHECK(answer.body == "one");
+    pqxx::connection connection(world.uri());
+    pqxx::nontransaction tx(connection);
+    const auto epoch = tx.exec1("SELECT epoch FROM cluster_epoch")[0].as<std::int64_t>();
+    CHECK(epoch > 1000);
+    CHECK(answer.field("ETag") == "\"" + std::to_string(epoch) + "-5-1\"");
+    CHECK(wait_until([&] {
+        return world.redis.cli({"HGET", "feed:d:wc/calendar", "v"}) == core::Version{epoch, 5, 1}.text();
+    }));
 }
 
 TEST_CASE("serve.outage: after a flush each file is read from Postgres once and is in Redis again") {
