@@ -98,6 +98,9 @@ private:
     Held held_;                           ///< What the cache held of the totals after it.
     bool is_ready_ = false;               ///< `bump:ready` was written or found.
     bool is_ahead_ = false;               ///< In this round.
+    bool has_clean_totals_ = false;       ///< Compared since something was ahead, and nothing was.
+    bool has_clean_documents_ = false;
+    bool is_alert_over_ = false;
     std::optional<core::SteadyTime> epoch_moved_at_;
     core::Guarded<Status> status_;
     core::Counter pushed_ = core::counter("ftl_cache_pushed_total", "Keys that the comparison found missing or older");
@@ -131,6 +134,7 @@ bool CacheKeeper::Impl::keep(store::Session& session) {
     if (!ours) {
         // Who keeps it meanwhile may leave it in any state.
         schedule_.start_anew();
+        has_clean_totals_ = has_clean_documents_ = is_alert_over_ = false;
         note({false, false, ""});
         return false;
     }
@@ -140,8 +144,10 @@ bool CacheKeeper::Impl::keep(store::Session& session) {
     if (due.totals) compare_totals(session, *ours);
     const bool has_documents = schedule_.due(clock_.steady_now(), connections).documents;
     if (has_documents) compare_documents(session, *ours, connections);
-    if (due.totals && has_documents && !is_ahead_) {
+    // The two are hardly ever due in one round.
+    if (has_clean_totals_ && has_clean_documents_ && !is_alert_over_) {
         session.write([](pqxx::transaction_base& tx) { alert::clear(tx, kAheadAlert, kSubject); });
+        is_alert_over_ = true;
     }
     note({true, !is_ahead_, is_ahead_ ? "the cache holds a version newer than ours" : ""});
     return !is_ahead_;
@@ -189,6 +195,7 @@ void CacheKeeper::Impl::compare_totals(store::Session& session, const OurCache& 
     if (!ready || *ready < ours.epoch) static_cast<void>(cache_.set_ready_epoch(ours.epoch));
     is_ready_ = true;
     held_ = std::move(held);
+    has_clean_totals_ = true;
     schedule_.totals_compared(clock_.steady_now(), has_lost);
 }
 
@@ -212,6 +219,7 @@ void CacheKeeper::Impl::compare_documents(store::Session& session, const OurCach
     }
     push_documents(session, behind, ours);
     if (ahead) return found_ahead(session, *ahead);
+    has_clean_documents_ = true;
     schedule_.documents_compared(clock_.steady_now(), connections);
 }
 
@@ -232,6 +240,7 @@ void CacheKeeper::Impl::push_documents(store::Session& session, const std::vecto
 /// After all the others were pushed: one key that is not ours must not hold them up.
 void CacheKeeper::Impl::found_ahead(store::Session& session, const Ahead& ahead) {
     is_ahead_ = true;
+    has_clean_totals_ = has_clean_documents_ = is_alert_over_ = false;
     const auto now = clock_.steady_now();
     session.write([&](pqxx::transaction_base& tx) {
         alert::raise(tx, {kAheadAlert, kSubject, alert::Severity::kCritical,
