@@ -24,6 +24,9 @@ FixtureSnapshot with_goal(std::int64_t id, std::int32_t minute) {
     return at_score(with(fixture(), {goal(id, kHomeTeam, 101, minute)}), 1, 0);
 }
 
+FixtureSnapshot with_one_card() { return with(fixture(), {event(1, kYellowCard, kHomeTeam, 101, 5)}); }
+FixtureSnapshot with_two_cards() { return with(with_one_card(), {event(2, kRedCard, kHomeTeam, 102, 6)}); }
+
 }  // namespace
 
 TEST_CASE("B01: a happening under a new id and minute is one with a revision and without a second bump") {
@@ -93,9 +96,8 @@ TEST_CASE("capture.corrections: what was withdrawn and comes back is reinstated 
 
 TEST_CASE("capture.corrections: an event that is missing without more is withdrawn by the third complete answer") {
     Books books;
-    const auto both =
-        with(fixture(), {event(1, kYellowCard, kHomeTeam, 101, 5), event(2, kRedCard, kHomeTeam, 102, 6)});
-    const auto one = with(fixture(), {event(1, kYellowCard, kHomeTeam, 101, 5)});
+    const auto both = with_two_cards();
+    const auto one = with_one_card();
     books.store(both);
     CHECK(books.store(one).has_open_questions);
     CHECK(books.store(both).has_open_questions == false);  // Back again: the count begins anew.
@@ -109,9 +111,8 @@ TEST_CASE("capture.corrections: an event that is missing without more is withdra
 
 TEST_CASE("capture.corrections: an answer by id confirms an absence") {
     Books books;
-    const auto both =
-        with(fixture(), {event(1, kYellowCard, kHomeTeam, 101, 5), event(2, kRedCard, kHomeTeam, 102, 6)});
-    const auto one = with(fixture(), {event(1, kYellowCard, kHomeTeam, 101, 5)});
+    const auto both = with_two_cards();
+    const auto one = with_one_card();
     books.store(both);
     CHECK(books.store_by_id(one).withdrawals == 0);
     CHECK(books.store_by_id(one).withdrawals == 1);

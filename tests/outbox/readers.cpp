@@ -8,6 +8,7 @@
 #include <pqxx/result>
 #include <pqxx/transaction>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "outbox/sql.hpp"
@@ -186,7 +187,7 @@ private:
     }
 
     void move_cursor(pqxx::work& tx, const pqxx::result& rows) override {
-        if (rows.size() == options().page_rows_max) {
+        if (std::cmp_equal(rows.size(), options().page_rows_max)) {
             tx.exec_params(ftlfeed::outbox::sql::kKeepWindow, options().consumer, upto_, rows.back()[1].c_str(),
                            rows.back()[0].as<std::int64_t>());
         } else {
