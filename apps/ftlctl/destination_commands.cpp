@@ -196,9 +196,8 @@ std::vector<Command> destination_commands() {
         {{"destination", "set"},
          {"CLIENT", "NAME"},
          "change a destination's settings",
-         "A change of the folder, URL, host, port or name template sends every file again. A new signing secret does "
-         "not\n"
-         "take the old one's place at once: both sign until the old one is dropped, so that the client can change "
+         "A change of the folder, URL, host, port or name template sends every file again. A new signing secret does\n"
+         "not take the old one's place at once: both sign until the old one is dropped, so that the client can change\n"
          "over.\n\n"
          "  ftlctl destination set acme main --slow-retry-ms 60000\n"
          "  ftlctl destination set acme hook --secret-file - < new-secret.txt\n"
@@ -217,11 +216,9 @@ std::vector<Command> destination_commands() {
         {{"destination", "test"},
          {"CLIENT", "NAME"},
          "try whether it takes files",
-         "From this machine, with its settings and secrets, past queue and pace. A webhook gets a signed message of "
-         "the\n"
-         "type ftlfeed.test; in a folder a temporary file is written and removed, in a Redis an entry. No file of "
-         "yours "
-         "is touched.\n\n"
+         "From this machine, with its settings and secrets, past queue and pace. A webhook gets a signed message of\n"
+         "the type ftlfeed.test; in a folder a temporary file is written and removed, in a Redis an entry. No file of\n"
+         "yours is touched.\n\n"
          "  ftlctl destination test acme hook --config /etc/ftlfeed/deliver.toml",
          {},
          test_destination},
