@@ -83,8 +83,7 @@ constexpr const char* kInsertRevisions =
 
 constexpr const char* kInsertWithdrawals =
     "WITH made AS (INSERT INTO match_event_revision (match_event_id, kind, source, ticket, " FTL_EVENT_COLUMNS
-    ") SELECT r.id, 'withdrawn', $1, $2, r.type_id, r.type, r.minute, r.extra_minute, r.team_side, r.participant_id, "
-    "r.player_id, r.player_name, r.assist_player_id, r.assist_name, r.result, r.verdict, r.content_hash, r.raw_payload"
+    ") SELECT r.id, 'withdrawn', $1, $2, " FTL_EVENT_COLUMNS
     " FROM (SELECT e.id, e.provider_event_id, v.* FROM match_events e CROSS JOIN LATERAL ("
     "SELECT " FTL_EVENT_COLUMNS
     ", 0 AS place, 0 AS revision FROM match_events f WHERE f.id = e.id UNION ALL "

@@ -33,7 +33,7 @@ StoreResult FixtureTransaction::run() {
     // An incomplete fixture is looked at again: a quarantined payload may have changed where the digest does not see it.
     // So is one with open questions, which another answer of the same content may settle.
     if (is_newer_ && row_.digest == digest_ && !row_.is_incomplete && !row_.has_open_questions) {
-        note_seen();
+        keep_row(asked_.ticket);
         return result_;
     }
     fill_in_teams();
@@ -84,11 +84,7 @@ void FixtureTransaction::compare_with_stored() {
     const auto found = find_happenings(stored_.happenings(), answer);
     if (!is_newer_) {
         // It changes nothing that is known: an id that was linked since stays where it is.
-        const auto was_linked = [&](const EventSnapshot& event) {
-            return std::any_of(found.unlinked.begin(), found.unlinked.end(),
-                               [&](const Reissue& link) { return link.id == event.id; });
-        };
-        std::erase_if(snapshot_.events, was_linked);
+        std::erase_if(snapshot_.events, [&](const EventSnapshot& event) { return found.is_parted(event.id); });
     }
     for (auto& event : snapshot_.events) {
         const auto known = found.happening_of.find(event.id);
@@ -186,8 +182,12 @@ void FixtureTransaction::store_events() {
     result_.revisions = static_cast<int>(revisions_.size());
 }
 
+RowContext FixtureTransaction::row_context(bool may_bump) const {
+    return {provider_, row_.id, source_name(asked_.source), asked_.ticket, may_bump};
+}
+
 void FixtureTransaction::insert_new(const std::vector<EventRow>& rows) {
-    const RowContext context{provider_, row_.id, source_name(asked_.source), asked_.ticket, is_open_};
+    const auto context = row_context(is_open_);
     const auto insert = [&](const std::vector<EventRow>& part) {
         for (const auto id : insert_events(tx_, context, part)) new_ids_.insert(id);
     };
@@ -198,7 +198,7 @@ void FixtureTransaction::insert_new(const std::vector<EventRow>& rows) {
 }
 
 void FixtureTransaction::insert_changed(const std::vector<EventRow>& rows) {
-    const RowContext context{provider_, row_.id, source_name(asked_.source), asked_.ticket, false};
+    const auto context = row_context(false);
     const auto insert = [&](const std::vector<EventRow>& part) {
         revisions_.merge(insert_revisions(tx_, context, part));
     };
@@ -218,7 +218,7 @@ const char* FixtureTransaction::revision_kind(const EventSnapshot& event, const 
 void FixtureTransaction::withdraw() {
     std::vector<std::int64_t> ids;
     for (const auto id : findings_.withdrawn) ids.push_back(stored_.find(id)->match_event_id);
-    const RowContext context{provider_, row_.id, source_name(asked_.source), asked_.ticket, false};
+    const auto context = row_context(false);
     auto withdrawals = insert_withdrawals(tx_, context, ids);
     result_.withdrawals = static_cast<int>(withdrawals.size());
     result_.revisions += result_.withdrawals;
@@ -271,10 +271,7 @@ void FixtureTransaction::move_ledger() {
 /// Returns whether anything that readers see has changed.
 bool FixtureTransaction::update_row() {
     if (!is_newer_) {
-        result_.is_terminal = row_.is_terminal;
-        result_.is_over = row_.is_over(asked_.provider_time);
-        result_.is_incomplete = row_.is_incomplete;
-        result_.row_version = note_answer(tx_, row_, row_.ticket);
+        keep_row(row_.ticket);
         return false;
     }
     const bool is_incomplete = has_refused_;
@@ -301,12 +298,13 @@ bool FixtureTransaction::update_row() {
     return updated.is_changed;
 }
 
-/// Nothing new: only the order of answers moves on.
-void FixtureTransaction::note_seen() {
-    result_.row_version = note_answer(tx_, row_, asked_.ticket);
+/// The row stays as it is, but for the order of answers.
+void FixtureTransaction::keep_row(std::int64_t ticket) {
+    result_.row_version = note_answer(tx_, row_, ticket);
     result_.is_terminal = row_.is_terminal;
     result_.is_over = row_.is_over(asked_.provider_time);
-    result_.outcome = StoreResult::Outcome::kUnchanged;
+    result_.is_incomplete = row_.is_incomplete;
+    result_.has_open_questions = row_.has_open_questions;
 }
 
 void FixtureTransaction::warn_of_state() {

@@ -40,6 +40,7 @@ private:
     void load_directory();
     [[nodiscard]] EventRow event_row(const EventSnapshot& event) const;
     void store_events();
+    [[nodiscard]] RowContext row_context(bool may_bump) const;
     void insert_new(const std::vector<EventRow>& rows);
     void insert_changed(const std::vector<EventRow>& rows);
     [[nodiscard]] const char* revision_kind(const EventSnapshot& event, const StoredEvent& stored) const;
@@ -48,7 +49,7 @@ private:
     void move_ledger();
     [[nodiscard]] bool may_bump_now(std::int64_t provider_event_id, const std::set<std::int64_t>& bumped) const;
     [[nodiscard]] bool update_row();
-    void note_seen();
+    void keep_row(std::int64_t ticket);
     void warn_of_state();
 
     pqxx::transaction_base& tx_;

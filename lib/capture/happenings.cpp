@@ -87,8 +87,7 @@ private:
             const auto found = fresh_.find(reissue.id);
             if (found == fresh_.end()) continue;
             if (is_there) {
-                found_.unlinked.push_back({happening.id, reissue.id});
-                parted_.insert(reissue.id);
+                found_.parted.push_back({happening.id, reissue.id});
                 continue;
             }
             is_there = true;
@@ -111,7 +110,7 @@ private:
         for (const auto* gone : missing_) {
             if (gone->is_withdrawn) continue;
             for (const auto& [id, event] : fresh_) {
-                if (parted_.contains(id) || !may_be_reissued_as(*gone, *event, is_score_same)) continue;
+                if (found_.is_parted(id) || !may_be_reissued_as(*gone, *event, is_score_same)) continue;
                 pairs.emplace_back(minutes_apart(gone->minute, event->minute), gone->id, id);
             }
         }
@@ -188,7 +187,7 @@ private:
             for (const auto& reissue : happening.reissues) {
                 const Reissue link{happening.id, reissue.id};
                 const bool is_settled = reissue.is_confirmed || contains(found_.confirmed, link) ||
-                                        contains(found_.unlinked, link) || happening.is_withdrawn ||
+                                        contains(found_.parted, link) || happening.is_withdrawn ||
                                         found_.withdrawn.contains(happening.id);
                 if (!is_settled) found_.has_open_questions = true;
             }
@@ -204,12 +203,15 @@ private:
     const AnswerView& answer_;
     const FixtureSnapshot& snapshot_;
     std::map<std::int64_t, const EventSnapshot*> fresh_;  // What belongs to no happening so far.
-    std::set<std::int64_t> parted_;
     std::vector<const Happening*> missing_;
     Findings found_;
 };
 
 }  // namespace
+
+bool Findings::is_parted(std::int64_t id) const {
+    return std::any_of(parted.begin(), parted.end(), [id](const Reissue& link) { return link.id == id; });
+}
 
 Findings find_happenings(const std::vector<Happening>& stored, const AnswerView& answer) {
     return Comparison(stored, answer).run();

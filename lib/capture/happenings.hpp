@@ -51,11 +51,13 @@ struct Findings {
     std::map<std::int64_t, std::int64_t> happening_of;  ///< By id in the answer, for those that are known.
     std::vector<Reissue> linked;                        ///< Provisionally, from now on.
     std::vector<Reissue> confirmed;
-    std::vector<Reissue> unlinked;         ///< Both ids are there: two happenings.
+    std::vector<Reissue> parted;           ///< Both ids are there: two happenings.
     std::set<std::int64_t> withdrawn;      ///< Happenings; their absences are settled.
     std::map<std::int64_t, int> absences;  ///< The new count where it changed.
     bool is_suspect = false;               ///< Too much is missing at once: no evidence of any absence.
     bool has_open_questions = false;       ///< Absences that are not settled, or provisional links.
+
+    [[nodiscard]] bool is_parted(std::int64_t id) const;
 };
 
 /// Compares the stored happenings of a fixture with an answer. The provider tells of no removal and no new id: both show

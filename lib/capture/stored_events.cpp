@@ -89,7 +89,7 @@ void StoredEvents::keep(const Findings& findings, std::int64_t ticket) {
             events_.at(link.happening).match_event_id, link.id, ticket);
     }
     settle(findings.confirmed, "confirmed");
-    settle(findings.unlinked, "parted");
+    settle(findings.parted, "parted");
     std::vector<std::int64_t> ended;
     for (const auto& [happening, answers] : findings.absences) {
         const auto& event = events_.at(happening);

@@ -128,6 +128,15 @@ TEST_CASE("capture.corrections: an older answer takes nothing back and links not
     CHECK(books.count("match_event_absence") == 0);
 }
 
+TEST_CASE("capture.corrections: an older answer leaves a question open") {
+    Books books;
+    const auto early = draw_ticket(books.session());
+    books.store(with_two_cards());
+    CHECK(books.store(with_one_card()).has_open_questions);
+    CHECK(books.store(with_two_cards(), early).has_open_questions);
+    CHECK(books.value("SELECT has_open_questions FROM fixture") == "t");
+}
+
 TEST_CASE("B27: answers with and without events in turn take nothing back") {
     Books books;
     const auto full =

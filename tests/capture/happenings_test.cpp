@@ -100,12 +100,12 @@ TEST_CASE(
     CHECK(confirmed.confirmed == std::vector<Reissue>{{223, 224}});
     CHECK_FALSE(confirmed.has_open_questions);
     const auto parted = find({stored}, at_score(with(only_new, {goal(223, kHomeTeam, 101, 38)}), 2, 0), Score{1, 0});
-    CHECK(parted.unlinked == std::vector<Reissue>{{223, 224}});
+    CHECK(parted.parted == std::vector<Reissue>{{223, 224}});
     CHECK(parted.happening_of == std::map<std::int64_t, std::int64_t>{{223, 223}});
     // The old one alone again: nothing is decided.
     const auto back = find({stored}, at_score(with(fixture(), {goal(223, kHomeTeam, 101, 38)}), 1, 0), Score{1, 0});
     CHECK(back.confirmed.empty());
-    CHECK(back.unlinked.empty());
+    CHECK(back.parted.empty());
     CHECK(back.has_open_questions);
 }
 

@@ -25,8 +25,8 @@ struct Asked {
     std::int64_t ticket = 0;  ///< Drawn before the request was sent: orders the answers of a fixture.
     Source source = Source::kLive;
     bool is_by_id = false;  ///< For this fixture alone: confirms what a list no longer has.
-    std::optional<std::chrono::sys_seconds> provider_time =
-        std::nullopt;  ///< When the provider answered, by its clock.
+    /// When the provider answered, by its clock.
+    std::optional<std::chrono::sys_seconds> provider_time = std::nullopt;
 };
 
 /// What became of a snapshot. A value: all of these settle the matter.
