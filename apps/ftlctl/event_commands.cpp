@@ -1,11 +1,10 @@
 #include <ftlctl/command.hpp>
 
-#include <algorithm>
-#include <array>
 #include <map>
-#include <string_view>
 
 #include <ftlfeed/build/marker.hpp>
+#include <ftlfeed/capture/bump_ledger.hpp>
+#include <ftlfeed/core/failure.hpp>
 #include <ftlfeed/outbox/touch.hpp>
 #include <ftlfeed/store/value.hpp>
 #include <pqxx/result>
@@ -83,17 +82,18 @@ int list(Call& call) {
     return 0;
 }
 
-/// Those of the table's CHECK.
-const std::string& role_of(const std::string& text) {
-    static constexpr std::array<std::string_view, 5> kRoles{"scorer", "own_goal", "assist", "team", "opponent"};
-    if (std::ranges::find(kRoles, text) != kRoles.end()) return text;
-    throw UsageError("ROLE is '" + text + "'; it has to be scorer, own_goal, assist, team or opponent");
+std::string role_of(const std::string& text) {
+    try {
+        return ftlfeed::capture::role_name(ftlfeed::capture::parse_role(text));
+    } catch (const ftlfeed::core::InvalidInput& error) {
+        throw UsageError("ROLE: " + std::string(error.what()));
+    }
 }
 
 int set_rule(Call& call) {
     const auto& code = call.operand(0);
     const auto type = type_of(call.operand(1));
-    const auto& role = role_of(call.operand(2));
+    const auto role = role_of(call.operand(2));
     const auto micro = parse_number("MICRO", call.operand(3));
     if (micro > kMicroMax || micro < -kMicroMax) throw UsageError("MICRO is beyond a million units either way");
     audited(call, {"event rule set", code + "/" + std::to_string(type) + "/" + role, ""},

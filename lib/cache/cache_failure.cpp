@@ -18,8 +18,8 @@ enum class Meaning { kUnavailable, kElsewhere, kBusy, kPermanent };
 struct Rule {
     std::string_view prefix;  ///< Of the error's text; the longest that fits decides.
     Meaning meaning;
-    const char* remedy =
-        "";  ///< What a person can do; empty where Redis's own words say it, or nobody can do anything.
+    /// What a person can do; empty where Redis's own words say it, or nobody can do anything.
+    const char* remedy = "";
 };
 
 constexpr const char* kIsReplica = "this is a replica: name the master";

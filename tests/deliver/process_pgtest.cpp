@@ -49,21 +49,9 @@ private:
 };
 
 std::vector<std::string> command_of(const DeliverWorld& world, const std::string& worker) {
-    return {app("ftl-deliver").string(),
-            "--postgres.uri",
-            world.db.uri(),
-            "--deliver.enabled",
-            "true",
-            "--deliver.worker",
-            worker,
-            "--deliver.lease_ttl_ms",
-            "800",
-            "--deliver.lease_margin_ms",
-            "100",
-            "--deliver.look_interval_ms",
-            "50",
-            "--build.builders",
-            "0"};
+    auto command = world.command();
+    command.insert(command.end(), {"--deliver.worker", worker});
+    return command;
 }
 
 Process start(const DeliverWorld& world, const std::string& worker, const std::string& crash_at = "",

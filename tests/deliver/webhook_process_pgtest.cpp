@@ -17,23 +17,9 @@ Process start(const WebhookWorld& world, const std::string& crash_at = "", const
         options.environment[name] = "http://127.0.0.1:1";
     }
     options.log = world.temp / "deliver.log";
-    std::vector<std::string> command{app("ftl-deliver").string(),
-                                     "--postgres.uri",
-                                     world.db.uri(),
-                                     "--deliver.enabled",
-                                     "true",
-                                     "--deliver.lease_ttl_ms",
-                                     "800",
-                                     "--deliver.lease_margin_ms",
-                                     "100",
-                                     "--deliver.look_interval_ms",
-                                     "50",
-                                     "--build.builders",
-                                     "0",
-                                     "--deliver.allowed_hosts",
-                                     "127.0.0.1",
-                                     "--deliver.master_key_file",
-                                     world.key_file()};
+    auto command = world.command();
+    command.insert(command.end(),
+                   {"--deliver.allowed_hosts", "127.0.0.1", "--deliver.master_key_file", world.key_file()});
     command.insert(command.end(), more.begin(), more.end());
     return Process(command, options);
 }

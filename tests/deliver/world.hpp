@@ -20,6 +20,7 @@
 #include <ftlfeed/store/session.hpp>
 #include <ftlfeed/store/value.hpp>
 
+#include "support/paths.hpp"
 #include "support/pg.hpp"
 #include "support/session.hpp"
 #include "support/temp_folder.hpp"
@@ -44,6 +45,23 @@ public:
                   "', 'directory', '" + folder(name).string() + "', 20, 100" + more_values + ") RETURNING id"));
     }
     [[nodiscard]] std::filesystem::path folder(const std::string& name) const { return temp / name; }
+
+    /// Runs the real ftl-deliver on this database, with a lease that is soon over and without builders.
+    [[nodiscard]] std::vector<std::string> command() const {
+        return {app("ftl-deliver").string(),
+                "--postgres.uri",
+                db.uri(),
+                "--deliver.enabled",
+                "true",
+                "--deliver.lease_ttl_ms",
+                "800",
+                "--deliver.lease_margin_ms",
+                "100",
+                "--deliver.look_interval_ms",
+                "50",
+                "--build.builders",
+                "0"};
+    }
 
     /// What a build commits: the document, its version, the NOTIFY. Returns seq.
     std::int64_t publish(const std::string& doc_key, const std::string& body, bool notify = true) const {

@@ -84,6 +84,12 @@ bool listens(const Database& db) {
     });
 }
 
+void break_connections(const Database& db) {
+    db.exec(std::string("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
+                        " AND application_name = '") +
+            kApplication + "'");
+}
+
 }  // namespace
 
 TEST_CASE("outbox.read_loop: what was committed before it listened is read without a notification") {
@@ -125,9 +131,7 @@ TEST_CASE("outbox.read_loop: after a break it connects again and misses nothing"
     Running running(db, kNever);
     running.start();
     REQUIRE(listens(db));
-    db.exec(std::string("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-                        " AND application_name = '") +
-            kApplication + "'");
+    break_connections(db);
     commit_each(db.uri(), {"A"});
     CHECK(running.has_read(1));
     CHECK(running.failures() >= 1);
@@ -154,9 +158,7 @@ TEST_CASE("outbox.read_loop: it looks at the cluster again at each connect and n
     REQUIRE(running.has_read(1));
     // As where the name leads to a restored copy from now on.
     db.exec("UPDATE outbox_cursor SET system_identifier = 1");
-    db.exec(std::string("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()"
-                        " AND application_name = '") +
-            kApplication + "'");
+    break_connections(db);
     REQUIRE(running.ended().wait_for(kWaitLimitDefault) == std::future_status::ready);
     CHECK_THROWS_WITH_AS(running.ended().get(), doctest::Contains("ftlctl outbox rebase"), ftlfeed::core::Failure);
 }
